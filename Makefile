@@ -1,0 +1,47 @@
+# Two commands: `make audit` scans the built-in scenario, `make test` checks the project.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHARED_DATA := $(realpath ../shared/data)
+export FEDLEAK_DATA ?= $(SHARED_DATA)
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+N_WORKERS ?= 2
+
+.PHONY: audit test lint types contracts check clean
+
+audit: $(VENV)/.installed
+	$(BIN)/fedleak audit --out fedleak-audit
+
+test: lint types contracts check
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+contracts: $(VENV)/.installed-dev
+	$(BIN)/lint-imports
+
+check: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(N_WORKERS)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "fedleak needs Python 3.11 or newer; got $$($(PYTHON) --version). Set PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,3 @@
+from fedleak.cli.main import run
+
+run()

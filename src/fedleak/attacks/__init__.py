@@ -1,0 +1,1 @@
+"""Attacks, one a file, in folders by what is recovered."""

@@ -1,0 +1,1 @@
+"""A victim's cells."""

@@ -1,0 +1,1 @@
+"""Intervals that contain a victim's cells."""

@@ -1,0 +1,1 @@
+"""Scenario, planner, runner, advisor."""

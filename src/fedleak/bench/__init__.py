@@ -1,0 +1,1 @@
+"""Ratios, both sides measured in one run."""

@@ -1,0 +1,1 @@
+"""The vocabulary of fedleak. Imports nothing else of ours."""

@@ -1,0 +1,24 @@
+"""Array aliases, and the one way in which a value type makes its array read-only."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+ByteArray = npt.NDArray[np.uint8]
+AnyArray = npt.NDArray[Any]
+
+ScalarType = TypeVar("ScalarType", bound=np.generic)
+
+
+def freeze(array: npt.NDArray[ScalarType]) -> npt.NDArray[ScalarType]:
+    """A read-only view; the caller's own array stays writable, memory maps stay memory maps."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view

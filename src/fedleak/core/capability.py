@@ -1,0 +1,21 @@
+"""What an adversary has to work with. Attacks declare what they need in these words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Capability(StrEnum):
+    OWN_FEATURES = "its own feature rows"
+    OWN_WEIGHTS = "its own model weights"
+    OWN_GRADIENT = "its own gradient in every round"
+    LABELS = "the labels"
+    BATCH_IDS = "which rows are in each batch"
+    CIPHERTEXTS = "ciphertexts received from partners"
+    ALL_GRADIENTS = "every party's gradient"
+    AVERAGED_WEIGHTS = "the averaged model of every round"
+    MODEL = "the trained model"
+    PREDICTIONS = "the model's outputs for known rows"
+    PREDICTION_SERVICE = "a prediction service to query"
+    KNOWN_CELLS = "some of the victim's cells"
+    PUBLIC_SAMPLE = "a public sample of similar rows"

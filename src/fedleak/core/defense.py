@@ -1,0 +1,31 @@
+"""What an honest party does against leaks."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, ClassVar
+
+from fedleak.core.attack import Reference
+from fedleak.core.federation import Federation
+from fedleak.core.hooks import Hook
+from fedleak.core.steps import Step
+
+
+class Defense(ABC):
+    """Changes settings, or acts at named steps, or both; it says which, and touches nothing else.
+
+    Parameters are constructor arguments that are only stored.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    summary: ClassVar[str]
+    reference: ClassVar[Reference]
+    changes: ClassVar[frozenset[str]] = frozenset()  # settings
+    acts_at: ClassVar[frozenset[Step[Any]]] = frozenset()
+
+    def configure(self, federation: Federation) -> Federation:
+        return federation
+
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:  # noqa: ARG002
+        return ()

@@ -1,0 +1,73 @@
+"""What can be said of a federation without running it: the input of every theorem and prediction.
+
+Facts come from a scenario or from a view, so ``check`` and ``audit`` share one theory. ``None`` is
+"unknown", and a theorem that needs the fact answers UNKNOWN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from fedleak.core.capability import Capability
+from fedleak.core.errors import InputError
+from fedleak.core.payload import ScalarValue
+from fedleak.core.steps import Role
+
+
+@dataclass(frozen=True)
+class PartyFacts:
+    name: str
+    role: Role
+    n_features: int | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    protocol: str
+    parties: tuple[PartyFacts, ...]
+    n_rows: int | None = None
+    batch_size: int | None = None
+    n_epochs: int | None = None
+    learning_rate: float | None = None
+    initialisation: str | None = None
+    approximation: str | None = None
+    max_row_norm: float | None = None  # a bound on the 2-norm of a whole row, over all parties
+    cipher: str | None = None
+    key_bits: int | None = None
+    fraction_bits: int | None = None
+    options: Mapping[str, ScalarValue] = field(default_factory=dict)  # what only one protocol has
+    adversary: tuple[str, ...] = ()
+    capabilities: frozenset[Capability] | None = None  # of the adversary
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
+    def party(self, name: str) -> PartyFacts:
+        for party in self.parties:
+            if party.name == name:
+                return party
+        raise InputError(f"party must be one of {[p.name for p in self.parties]}; got {name!r}")
+
+    def with_role(self, role: Role) -> tuple[PartyFacts, ...]:
+        return tuple(party for party in self.parties if party.role == role)
+
+    def seen_by(self, adversary: tuple[str, ...], capabilities: frozenset[Capability] | None) -> Facts:
+        return replace(self, adversary=adversary, capabilities=capabilities)
+
+    @property
+    def n_adversary_features(self) -> int | None:
+        """Columns that the coalition holds together; unknown if any member's count is."""
+        counts = [self.party(name).n_features for name in self.adversary if self.party(name).role in _HOLDS_COLUMNS]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def n_features(self) -> int | None:
+        counts = [party.n_features for party in self.parties if party.role in _HOLDS_COLUMNS]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+
+_HOLDS_COLUMNS = (Role.ACTIVE, Role.PASSIVE)

@@ -1,0 +1,72 @@
+"""What an adversary is declared to know of the victim beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
+from fedleak.core.payload import Table
+
+
+class ColumnKind(StrEnum):
+    NUMERIC = "numeric"
+    INTEGER = "integer"
+    BINARY = "binary"
+
+
+@dataclass(frozen=True)
+class KnownColumn:
+    """Type and range of one of a victim's columns; ``None`` where not known."""
+
+    owner: str
+    column: str
+    kind: ColumnKind | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCells:
+    """Single cells of a victim's table: row ids, column positions, values."""
+
+    owner: str
+    ids: IntArray
+    columns: IntArray
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        if not len(self.ids) == len(self.columns) == len(self.values):
+            raise ValueError("KnownCells ids, columns and values must have one length")
+        object.__setattr__(self, "ids", freeze(self.ids))
+        object.__setattr__(self, "columns", freeze(self.columns))
+        object.__setattr__(self, "values", freeze(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class PublicSample:
+    """Rows of similar people, in the victim's columns."""
+
+    owner: str
+    rows: Table
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    cells: tuple[KnownCells, ...] = field(default=())
+    columns: tuple[KnownColumn, ...] = field(default=())
+    samples: tuple[PublicSample, ...] = field(default=())
+
+    def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> AnyArray:
+        """True where a cell of the owner's table is known: such cells are never scored."""
+        mask = np.zeros((len(ids), n_columns), dtype=bool)
+        position = {int(row): index for index, row in enumerate(ids)}
+        for known in self.cells:
+            if known.owner != owner:
+                continue
+            for row, column in zip(known.ids, known.columns, strict=True):
+                if int(row) in position:
+                    mask[position[int(row)], int(column)] = True
+        return mask

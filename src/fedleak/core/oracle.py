@@ -1,0 +1,96 @@
+"""A service that the adversary may query: the only impure thing in a view.
+
+On disk an oracle is its specification and its log. Loaded without a live service it replays the
+log, and a query that is not in it is an error.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fedleak.core.errors import BudgetSpentError, NotReplayableError
+from fedleak.core.message import Message
+from fedleak.core.payload import Payload, digest
+
+
+@dataclass(frozen=True)
+class OracleSpec:
+    name: str
+    input: str  # what a query holds, in words
+    answer: str  # what comes back, in words
+    budget: int | None = None  # number of queries allowed; None is without limit
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The messages that a query made the service send (one a hop, for a tree over many parties)."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    query: Payload
+    answer: Answer
+
+
+class Oracle(ABC):
+    spec: OracleSpec
+
+    @abstractmethod
+    def query(self, batch: Payload) -> Answer:
+        """Ask the service; raises BudgetSpentError when the budget is used up."""
+
+    @property
+    @abstractmethod
+    def log(self) -> tuple[Exchange, ...]:
+        """Everything that was asked and answered so far."""
+
+
+class LiveOracle(Oracle):
+    """A service in this process; counts the budget and keeps the log."""
+
+    def __init__(self, spec: OracleSpec, serve: Callable[[Payload], Answer]) -> None:
+        self.spec = spec
+        self._serve = serve
+        self._log: list[Exchange] = []
+
+    def query(self, batch: Payload) -> Answer:
+        if self.spec.budget is not None and len(self._log) >= self.spec.budget:
+            raise BudgetSpentError(f"oracle {self.spec.name}: the budget of {self.spec.budget} queries is spent")
+        answer = self._serve(batch)
+        self._log.append(Exchange(batch, answer))
+        return answer
+
+    @property
+    def log(self) -> tuple[Exchange, ...]:
+        return tuple(self._log)
+
+
+class ReplayOracle(Oracle):
+    """Answers from a log. The same query asked twice gets its answers in the order of the log."""
+
+    def __init__(self, spec: OracleSpec, log: tuple[Exchange, ...]) -> None:
+        self.spec = spec
+        self._log = log
+        self._waiting: dict[str, list[Answer]] = {}
+        for exchange in log:
+            self._waiting.setdefault(digest(exchange.query), []).append(exchange.answer)
+        self._asked = 0
+
+    def query(self, batch: Payload) -> Answer:
+        if self.spec.budget is not None and self._asked >= self.spec.budget:
+            raise BudgetSpentError(f"oracle {self.spec.name}: the budget of {self.spec.budget} queries is spent")
+        waiting = self._waiting.get(digest(batch))
+        if not waiting:
+            raise NotReplayableError(
+                f"oracle {self.spec.name}: this query is not in the log; attach a live oracle to ask new questions"
+            )
+        self._asked += 1
+        return waiting.pop(0)
+
+    @property
+    def log(self) -> tuple[Exchange, ...]:
+        return self._log

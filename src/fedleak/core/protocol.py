@@ -1,0 +1,44 @@
+"""A protocol: it runs a federation for real and says what it reveals to whom."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fedleak.core.attack import Reference
+from fedleak.core.capability import Capability
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.federation import Federation
+from fedleak.core.hooks import Hook
+from fedleak.core.run import Run
+from fedleak.core.settings import Settings
+from fedleak.core.sink import Sink
+from fedleak.core.steps import Role
+
+
+class Protocol(ABC):
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    summary: ClassVar[str]
+    reference: ClassVar[Reference]
+    settings_type: ClassVar[type[Settings]]
+    roles: ClassVar[frozenset[Role]]  # the roles that a federation of this protocol has
+
+    @abstractmethod
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        """Run the federation; every message and every party's own records go through the sink."""
+
+    @classmethod
+    @abstractmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        """What everybody knows, data or no data."""
+
+    @classmethod
+    @abstractmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        """What a coalition has to work with in a run with these settings."""

@@ -1,0 +1,44 @@
+"""The result of running a protocol. Attacks may not import this module: it holds the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fedleak.core.capability import Capability
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.message import Record
+from fedleak.core.oracle import Oracle
+from fedleak.core.secret import Secret
+from fedleak.core.transcript import Transcript
+from fedleak.core.truth import Truth
+from fedleak.core.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    transcript: Transcript
+    locals: Mapping[str, Sequence[Record]]
+    truth: Truth
+    utility: Mapping[str, float] = field(default_factory=dict)  # the model's accuracy and the like
+
+    def view(
+        self,
+        coalition: tuple[str, ...],
+        target: Secret,
+        capabilities: frozenset[Capability],
+        *,
+        knowledge: Knowledge | None = None,
+        oracles: Mapping[str, Oracle] | None = None,
+    ) -> View:
+        """What the coalition sees of this run, and no more."""
+        members = frozenset(coalition)
+        return View(
+            coalition=coalition,
+            target=target,
+            facts=self.transcript.facts.seen_by(coalition, capabilities),
+            messages=tuple(m for m in self.transcript.messages if m.concerns(members)),
+            locals={name: self.locals[name] for name in coalition if name in self.locals},
+            knowledge=knowledge or Knowledge(),
+            oracles=oracles or {},
+        )

@@ -1,0 +1,35 @@
+"""What an adversary may be after, and up to which symmetry it can be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SecretKind(StrEnum):
+    LABELS = "labels"
+    FEATURES = "features"
+    RESIDUALS = "residuals"  # per sample and round: model output minus label
+    PARTIAL_SCORES = "partial-scores"  # per sample and round: a party's share of the linear score
+    GRAM = "gram"  # inner products of the victim's rows (or columns)
+    WEIGHTS = "weights"
+    THRESHOLDS = "thresholds"  # split points of a victim's tree nodes
+    RANGES = "ranges"  # intervals that contain the victim's values
+    IMAGES = "images"
+
+
+@dataclass(frozen=True)
+class Secret:
+    kind: SecretKind
+    owner: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} of {self.owner}"
+
+
+class Symmetry(StrEnum):
+    """An ambiguity that no attack of a class can resolve; a metric aligns by it, and only by it."""
+
+    GLOBAL_SIGN = "global sign"
+    ROW_ORDER = "row order"
+    ROTATION = "rotation"

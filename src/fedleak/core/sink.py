@@ -1,0 +1,44 @@
+"""Where a run's messages and records go while it runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fedleak.core.facts import Facts
+from fedleak.core.message import Message, Record
+from fedleak.core.transcript import Transcript
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    transcript: Transcript
+    locals: Mapping[str, Sequence[Record]]
+
+
+class Sink(ABC):
+    @abstractmethod
+    def message(self, message: Message) -> None: ...
+
+    @abstractmethod
+    def record(self, party: str, record: Record) -> None: ...
+
+    @abstractmethod
+    def finish(self, facts: Facts) -> Captured:
+        """Close the sink; what it captured becomes readable."""
+
+
+class MemorySink(Sink):
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._locals: dict[str, list[Record]] = {}
+
+    def message(self, message: Message) -> None:
+        self._messages.append(message)
+
+    def record(self, party: str, record: Record) -> None:
+        self._locals.setdefault(party, []).append(record)
+
+    def finish(self, facts: Facts) -> Captured:
+        return Captured(Transcript(facts, tuple(self._messages)), {p: tuple(r) for p, r in self._locals.items()})

@@ -1,0 +1,91 @@
+"""Every named step of every protocol: the only places where hooks act and messages arise.
+
+A ``Step`` is generic in the value that hooks see there, so that a defense written for
+floating-point vectors cannot be attached to a step that handles ciphertexts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.payload import CipherArray, IntegerArray, Payload
+
+
+class Role(StrEnum):
+    ACTIVE = "active"  # holds the labels
+    PASSIVE = "passive"
+    ARBITER = "arbiter"
+    SERVER = "server"
+
+
+class Phase(StrEnum):
+    SETUP = "setup"
+    TRAIN = "train"
+    PREDICT = "predict"
+
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True)
+class Step(Generic[ValueT]):
+    name: str
+    phase: Phase
+    roles: frozenset[Role]  # who acts at it
+    about: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DATA_PARTIES = frozenset({Role.ACTIVE, Role.PASSIVE})
+
+# Setup, shared by all protocols
+OWN_DATA: Step[FloatArray] = Step("setup.own-data", Phase.SETUP, DATA_PARTIES, "a party's feature rows enter")
+INITIALISE: Step[FloatArray] = Step("setup.initialise", Phase.SETUP, DATA_PARTIES, "a party draws its initial weights")
+PUBLIC_KEY: Step[Payload] = Step(
+    "setup.public-key", Phase.SETUP, DATA_PARTIES | {Role.ARBITER}, "a key holder publishes its public key"
+)
+
+# Training of vertical linear models
+BATCH: Step[IntArray] = Step("train.batch", Phase.TRAIN, frozenset({Role.ACTIVE}), "the batch's row ids, public")
+SHARED_SCORE: Step[FloatArray] = Step(
+    "train.shared-score",
+    Phase.TRAIN,
+    DATA_PARTIES,
+    "the per-sample values that a party encrypts for others: its partial score, with the labels at the active party",
+)
+ENCRYPTED_SCORE: Step[CipherArray] = Step(
+    "train.encrypted-score", Phase.TRAIN, DATA_PARTIES, "those values under encryption"
+)
+MASKED_PRODUCT: Step[CipherArray] = Step(
+    "train.masked-product",
+    Phase.TRAIN,
+    DATA_PARTIES,
+    "own features times the partner's ciphertexts, masked, for the partner to decrypt",
+)
+OPENED_PRODUCT: Step[IntegerArray] = Step(
+    "train.opened-product", Phase.TRAIN, DATA_PARTIES, "the masked product in plaintext, back to its owner"
+)
+UNMASK: Step[AnyArray] = Step("train.unmask", Phase.TRAIN, DATA_PARTIES, "a party takes its mask off")
+ENCRYPTED_RESIDUAL: Step[CipherArray] = Step(
+    "train.encrypted-residual", Phase.TRAIN, frozenset({Role.ACTIVE}), "the residual under the arbiter's key"
+)
+ENCRYPTED_GRADIENT: Step[CipherArray] = Step(
+    "train.encrypted-gradient", Phase.TRAIN, DATA_PARTIES, "a party's gradient for the arbiter"
+)
+OPENED_GRADIENT: Step[FloatArray] = Step(
+    "train.opened-gradient", Phase.TRAIN, frozenset({Role.ARBITER}), "a party's step in plaintext, from the arbiter"
+)
+ENCRYPTED_LOSS: Step[CipherArray] = Step(
+    "train.encrypted-loss", Phase.TRAIN, DATA_PARTIES, "what the loss is made of, under encryption"
+)
+GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_PARTIES, "a party's own gradient")
+UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_PARTIES, "a party's weights after the step")
+
+
+def all_steps() -> tuple[Step[Any], ...]:
+    return tuple(value for value in globals().values() if isinstance(value, Step))

@@ -1,0 +1,61 @@
+"""What a coalition of parties sees: the one input of every attack."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from fedleak.core.errors import MissingFromViewError
+from fedleak.core.facts import Facts
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.message import Message, Record
+from fedleak.core.oracle import Oracle
+from fedleak.core.payload import Array, Payload
+from fedleak.core.secret import Secret
+from fedleak.core.steps import Step
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Public facts, the coalition's messages and records, declared knowledge, oracles. Read-only."""
+
+    coalition: tuple[str, ...]
+    target: Secret  # what the adversary is after
+    facts: Facts
+    messages: Sequence[Message]
+    locals: Mapping[str, Sequence[Record]]
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    oracles: Mapping[str, Oracle] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locals", MappingProxyType(dict(self.locals)))
+        object.__setattr__(self, "oracles", MappingProxyType(dict(self.oracles)))
+
+    def records(self, name: str, party: str | None = None) -> Iterator[Record]:
+        """The coalition's records of that name, in the order in which they arose."""
+        members = self.coalition if party is None else (party,)
+        for member in members:
+            for record in self.locals.get(member, ()):
+                if record.name == name:
+                    yield record
+
+    def record(self, name: str, party: str | None = None) -> Payload:
+        """The last record of that name; what a party has at the end."""
+        found = deque(self.records(name, party), maxlen=1)
+        if not found:
+            raise MissingFromViewError(f"the view of {', '.join(self.coalition)} holds no record {name!r}")
+        return found[0].value
+
+    def array(self, name: str, party: str | None = None) -> Array:
+        value = self.record(name, party)
+        if not isinstance(value, Array):
+            raise MissingFromViewError(f"record {name!r} must be an array; got {type(value).__name__}")
+        return value
+
+    def at(self, step: Step[object], receiver: str | None = None) -> Iterator[Message]:
+        """The messages of a step, in order."""
+        for message in self.messages:
+            if message.step == step.name and (receiver is None or message.receiver == receiver):
+                yield message

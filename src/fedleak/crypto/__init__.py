@@ -1,0 +1,1 @@
+"""Real and ideal ciphers over one fixed-point arithmetic."""

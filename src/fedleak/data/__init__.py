@@ -1,0 +1,1 @@
+"""Tables and images from their sources, and their partition among parties."""

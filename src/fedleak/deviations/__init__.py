@@ -1,0 +1,1 @@
+"""What dishonest parties do, one behaviour a file."""

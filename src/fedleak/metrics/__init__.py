@@ -1,0 +1,1 @@
+"""Scores of a guess against the truth, one metric a file."""

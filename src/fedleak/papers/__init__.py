@@ -1,0 +1,1 @@
+"""One file a paper: its grids, its figures, its experiments."""

@@ -1,0 +1,1 @@
+"""Federated protocols, one a file."""

@@ -1,0 +1,1 @@
+"""Parties hold different rows of the same columns."""

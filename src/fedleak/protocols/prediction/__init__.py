@@ -1,0 +1,1 @@
+"""A trained model is served to a party."""

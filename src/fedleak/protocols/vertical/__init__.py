@@ -1,0 +1,1 @@
+"""Parties hold different columns of the same rows."""

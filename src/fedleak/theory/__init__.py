@@ -1,0 +1,1 @@
+"""Theorems and bounds, one a file, with their preconditions checked."""
