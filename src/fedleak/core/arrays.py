@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 ByteArray = npt.NDArray[np.uint8]
 AnyArray = npt.NDArray[Any]
 

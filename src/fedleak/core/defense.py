@@ -27,5 +27,5 @@ class Defense(ABC):
     def configure(self, federation: Federation) -> Federation:
         return federation
 
-    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:  # noqa: ARG002
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return ()

@@ -46,6 +46,7 @@ class Federation:
     protocol: str
     parties: tuple[Party, ...]
     settings: Settings
+    max_row_norm: float | None = None  # what the preprocessing guarantees of whole rows, over all parties
 
     def party(self, name: str) -> Party:
         for party in self.parties:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze
 from fedleak.core.payload import Table
 
 
@@ -59,14 +59,12 @@ class Knowledge:
     columns: tuple[KnownColumn, ...] = field(default=())
     samples: tuple[PublicSample, ...] = field(default=())
 
-    def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> AnyArray:
+    def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> BoolArray:
         """True where a cell of the owner's table is known: such cells are never scored."""
         mask = np.zeros((len(ids), n_columns), dtype=bool)
         position = {int(row): index for index, row in enumerate(ids)}
         for known in self.cells:
-            if known.owner != owner:
-                continue
-            for row, column in zip(known.ids, known.columns, strict=True):
-                if int(row) in position:
-                    mask[position[int(row)], int(column)] = True
+            if known.owner == owner:
+                rows = np.array([position.get(int(row), -1) for row in known.ids], dtype=np.int64)
+                mask[rows[rows >= 0], known.columns[rows >= 0]] = True
         return mask

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import CipherArray, IntegerArray, Payload
 
 
@@ -61,16 +61,16 @@ SHARED_SCORE: Step[FloatArray] = Step(
 ENCRYPTED_SCORE: Step[CipherArray] = Step(
     "train.encrypted-score", Phase.TRAIN, DATA_PARTIES, "those values under encryption"
 )
+MULTIPLY: Step[Any] = Step(
+    "train.multiply", Phase.TRAIN, DATA_PARTIES, "own features times the partner's ciphertexts, and a mask on them"
+)
 MASKED_PRODUCT: Step[CipherArray] = Step(
-    "train.masked-product",
-    Phase.TRAIN,
-    DATA_PARTIES,
-    "own features times the partner's ciphertexts, masked, for the partner to decrypt",
+    "train.masked-product", Phase.TRAIN, DATA_PARTIES, "the masked product, for the partner to decrypt"
 )
 OPENED_PRODUCT: Step[IntegerArray] = Step(
     "train.opened-product", Phase.TRAIN, DATA_PARTIES, "the masked product in plaintext, back to its owner"
 )
-UNMASK: Step[AnyArray] = Step("train.unmask", Phase.TRAIN, DATA_PARTIES, "a party takes its mask off")
+UNMASK: Step[Any] = Step("train.unmask", Phase.TRAIN, DATA_PARTIES, "a party takes its mask off")
 ENCRYPTED_RESIDUAL: Step[CipherArray] = Step(
     "train.encrypted-residual", Phase.TRAIN, frozenset({Role.ACTIVE}), "the residual under the arbiter's key"
 )

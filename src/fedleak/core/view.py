@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.message import Message, Record
 from fedleak.core.oracle import Oracle
-from fedleak.core.payload import Array, Payload
+from fedleak.core.payload import Array, Payload, Table
 from fedleak.core.secret import Secret
 from fedleak.core.steps import Step
 
@@ -54,7 +55,13 @@ class View:
             raise MissingFromViewError(f"record {name!r} must be an array; got {type(value).__name__}")
         return value
 
-    def at(self, step: Step[object], receiver: str | None = None) -> Iterator[Message]:
+    def table(self, name: str, party: str | None = None) -> Table:
+        value = self.record(name, party)
+        if not isinstance(value, Table):
+            raise MissingFromViewError(f"record {name!r} must be a table; got {type(value).__name__}")
+        return value
+
+    def at(self, step: Step[Any], receiver: str | None = None) -> Iterator[Message]:
         """The messages of a step, in order."""
         for message in self.messages:
             if message.step == step.name and (receiver is None or message.receiver == receiver):

@@ -1,1 +1,6 @@
 """What dishonest parties do, one behaviour a file."""
+
+from fedleak.core.deviation import Deviation
+from fedleak.core.registry import Registry
+
+DEVIATIONS: Registry[Deviation] = Registry("deviation", [])

@@ -1,0 +1,55 @@
+"""Residuals of single rows from a party's own gradient (Hu et al. 2022, corollary 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks.own_gradient import SolvedBatch, batch_systems, solve
+from fedleak.attacks.prediction import from_assessment
+from fedleak.core.attack import Attack, Prediction, Reference
+from fedleak.core.capability import Capability
+from fedleak.core.facts import Facts
+from fedleak.core.guess import Guess, Status
+from fedleak.core.secret import SecretKind
+from fedleak.core.view import View
+from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
+
+
+class ResidualRecovery(Attack):
+    name = "residual-recovery"
+    summary = "solves the party's own gradient for the residual of every row of a batch"
+    reference = Reference("hu2022", "corollary 3.2")
+    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
+    produces = SecretKind.RESIDUALS
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        solved = [solve(system) for system in batch_systems(view)]
+        ids = np.concatenate([np.column_stack([np.full(len(b.ids), b.round), b.ids]) for b in solved])
+        values = np.concatenate([batch.residuals for batch in solved])[:, None]
+        known = np.isfinite(values)
+        status, why = _status(known, solved)
+        return Guess(
+            view.target,
+            status,
+            ids,
+            values,
+            evidence={
+                "batches": len(solved),
+                "smallest rank": min(batch.rank for batch in solved),
+                "largest condition": max(batch.condition for batch in solved),
+                "determined share": float(np.mean(known)),
+            },
+            why=why,
+        )
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(UniqueResiduals.assess(facts))
+
+
+def _status(known: np.ndarray, solved: list[SolvedBatch]) -> tuple[Status, str]:
+    if known.all():
+        return Status.RECOVERED, "every batch has as many independent own columns as rows"
+    largest = max(solved, key=lambda batch: len(batch.ids) - batch.rank)
+    why = f"a batch of {len(largest.ids)} rows has only {largest.rank} independent equations"
+    return (Status.PARTIAL, why) if known.any() else (Status.NOT_IDENTIFIABLE, why)

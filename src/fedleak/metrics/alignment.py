@@ -1,0 +1,78 @@
+"""Put a guess beside the truth, by row id and by the symmetries that the attack's class declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.guess import Guess
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.secret import Secret, SecretKind, Symmetry
+from fedleak.core.truth import SecretValues
+
+
+def answers_of(guess: Guess, truth: SecretValues) -> list[FloatArray]:
+    """The guess, or each of its equally good candidates, in the truth's row order; NaN where it is silent."""
+    width = guess.values.shape[1]
+    if width != len(truth.columns):
+        raise ValueError(f"a guess of this secret must have {len(truth.columns)} columns; got {width}")
+    position = {key: index for index, key in enumerate(_keys(guess.ids))}
+    found = np.array([position.get(key, -1) for key in _keys(truth.ids)], dtype=np.int64)
+    answers = []
+    for values in guess.candidates or (guess.values,):
+        cells = np.full((len(truth.ids), width), np.nan)
+        cells[found >= 0] = values[found[found >= 0]]
+        answers.append(cells)
+    return answers
+
+
+def unknown_cells(secret: Secret, truth: SecretValues, knowledge: Knowledge) -> BoolArray:
+    """True for the cells that count: those that the adversary did not know beforehand."""
+    if secret.kind is not SecretKind.FEATURES:
+        return np.ones(truth.values.shape, dtype=np.bool_)
+    return ~knowledge.cell_mask(secret.owner, truth.ids, len(truth.columns))
+
+
+def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) -> FloatArray:
+    """The member of the guess's symmetry class that is closest to the truth."""
+    steps: list[tuple[Symmetry, Callable[[FloatArray, FloatArray], FloatArray]]] = [
+        (Symmetry.ROTATION, _best_rotation),
+        (Symmetry.ROW_ORDER, _best_row_order),
+        (Symmetry.GLOBAL_SIGN, _best_sign),
+    ]
+    for symmetry, align in steps:
+        if symmetry in up_to:
+            cells = align(cells, truth)
+    return cells
+
+
+def _keys(ids: IntArray) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in ids.reshape(len(ids), -1).tolist()]
+
+
+def _best_sign(cells: FloatArray, truth: FloatArray) -> FloatArray:
+    return -cells if np.nansum(cells * truth) < 0 else cells
+
+
+def _best_row_order(cells: FloatArray, truth: FloatArray) -> FloatArray:
+    """Optimal matching of rows by squared distance; a missing row is at the same distance from all."""
+    from scipy.optimize import linear_sum_assignment
+
+    filled = np.where(np.isfinite(cells), cells, np.nanmean(truth))
+    distance = ((truth[:, None, :] - filled[None, :, :]) ** 2).sum(axis=2)
+    rows, chosen = linear_sum_assignment(distance)
+    result = np.empty_like(cells)
+    result[rows] = cells[chosen]
+    return result
+
+
+def _best_rotation(cells: FloatArray, truth: FloatArray) -> FloatArray:
+    """Orthogonal Procrustes over the rows that are guessed whole."""
+    whole = np.isfinite(cells).all(axis=1)
+    if not whole.any():
+        return cells
+    left, _, right = np.linalg.svd(cells[whole].T @ truth[whole])
+    rotation: FloatArray = left @ right
+    return np.asarray(cells @ rotation)

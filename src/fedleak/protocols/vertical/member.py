@@ -1,0 +1,79 @@
+"""A data-holding party of a vertically federated linear model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.errors import InputError
+from fedleak.core.federation import Federation, Party
+from fedleak.core.payload import Array, Table
+from fedleak.core.steps import Role
+from fedleak.crypto import fixed_point
+from fedleak.protocols.actor import Actor
+from fedleak.protocols.vertical.initialisation import initial_weights
+from fedleak.protocols.vertical.settings import VerticalLinearSettings
+
+
+class Member:
+    """Its actor, its features (as floats and in fixed point), its labels as -1/+1, its weights."""
+
+    def __init__(self, party: Party, actor: Actor, settings: VerticalLinearSettings, n_all: int) -> None:
+        self.party = party
+        self.actor = actor
+        self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
+        self.encoded: IntArray = fixed_point.encode(self.features, settings.fraction_bits)
+        self.signs: FloatArray | None = None if party.train.labels is None else 2.0 * party.train.labels - 1.0
+        n_own = self.features.shape[1]
+        self.weights: FloatArray = actor.compute(
+            steps.INITIALISE, n_own, lambda width: initial_weights(settings.initialisation, width, n_all, actor.rng)
+        )
+        self._keep_inputs()
+
+    def score(self, batch: IntArray) -> FloatArray:
+        """The party's share of the linear score, a value a row."""
+        return self.features[batch] @ self.weights
+
+    def update(self, gradient: FloatArray, rate: float) -> None:
+        """One step of descent. The records hold the gradient and the weights that the step gave."""
+        actor = self.actor
+        gradient = actor.compute(steps.GRADIENT, gradient, lambda value: value)
+        actor.record(steps.GRADIENT, "gradient", Array(gradient))
+        self.weights = actor.compute(steps.UPDATE, gradient, lambda value: self.weights - rate * value)
+        actor.record(steps.UPDATE, "weights", Array(self.weights))
+
+    def apply_step(self, step: FloatArray, rate: float, l2: float) -> None:
+        """A step that an arbiter computed: rate times (gradient + l2 weights)."""
+        gradient = step / rate - l2 * self.weights
+        self.actor.record(steps.OPENED_GRADIENT, "step", Array(step))
+        self.actor.record(steps.GRADIENT, "gradient", Array(gradient))
+        self.weights = self.actor.compute(steps.UPDATE, step, lambda value: self.weights - value)
+        self.actor.record(steps.UPDATE, "weights", Array(self.weights))
+
+    def _keep_inputs(self) -> None:
+        actor, party = self.actor, self.party
+        n_extra = self.features.shape[1] - len(party.columns)
+        names = party.columns + tuple(f"extra{i}" for i in range(n_extra))
+        actor.record(steps.OWN_DATA, "features", Table(names, party.train.ids, self.features))
+        if party.train.labels is not None:
+            actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
+        actor.record(steps.INITIALISE, "weights", Array(self.weights))
+
+
+def order_members(federation: Federation) -> tuple[Party, tuple[Party, ...]]:
+    """The active party and the passive ones, all with the same rows; or an error that says what is wrong."""
+    active = federation.with_role(Role.ACTIVE)
+    passive = federation.with_role(Role.PASSIVE)
+    if len(active) != 1 or not passive:
+        raise InputError(
+            f"{federation.protocol} must have one active and one or more passive parties; "
+            f"got {len(active)} active and {len(passive)} passive"
+        )
+    labels = active[0].train.labels
+    if labels is None or not np.isin(labels, (0, 1)).all():
+        raise InputError(f"labels of {active[0].name} must be 0 or 1; set [data] positive to the class that is 1")
+    for party in passive:
+        if not np.array_equal(party.train.ids, active[0].train.ids):
+            raise InputError(f"rows of {party.name} must be those of {active[0].name}, in the same order")
+    return active[0], passive

@@ -1,0 +1,73 @@
+"""What a run of a vertically federated linear model leaves behind: the truth and the model's accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.federation import Party, Slice
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.truth import SecretValues, Truth
+
+
+class ResidualLog:
+    """The true residual of every row of every batch, as it was when the round began."""
+
+    def __init__(self) -> None:
+        self._ids: list[IntArray] = []
+        self._values: list[FloatArray] = []
+
+    def add(self, round_number: int, row_ids: IntArray, residual: FloatArray) -> None:
+        self._ids.append(np.column_stack([np.full(len(row_ids), round_number), row_ids]))
+        self._values.append(residual)
+
+    def values(self) -> SecretValues:
+        return secret_values(np.concatenate(self._ids), ("residual",), np.concatenate(self._values)[:, None])
+
+
+def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -> SecretValues:
+    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)]) if len(values) else np.zeros((len(columns), 2))
+    return SecretValues(ids, columns, values, ranges)
+
+
+def truth_of(active: Party, passive: Sequence[Party], residuals: ResidualLog) -> Truth:
+    assert active.train.labels is not None
+    secrets = {
+        Secret(SecretKind.LABELS, active.name): secret_values(
+            active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
+        ),
+        Secret(SecretKind.RESIDUALS, active.name): residuals.values(),
+    }
+    for party in (active, *passive):
+        if party.columns:
+            secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
+                party.train.ids, party.columns, party.train.features
+            )
+    return Truth(secrets)
+
+
+def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:
+    """Share of rows on the right side of the decision boundary; None without held-out rows."""
+    slices = [party.test if test else party.train for party in parties]
+    held = [part for part in slices if part is not None and len(part.ids)]
+    if len(held) < len(slices):
+        return None
+    score = sum(_score(part, own) for part, own in zip(held, weights, strict=True))
+    labels = next(part.labels for part in held if part.labels is not None)
+    return float(np.mean((score > 0) == (labels > 0)))
+
+
+def utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
+    named = {
+        "train_accuracy": accuracy(parties, weights, test=False),
+        "test_accuracy": accuracy(parties, weights, test=True),
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _score(part: Slice, weights: FloatArray) -> FloatArray:
+    # A deviation may have widened a party's features; the model's own columns come first.
+    n_columns = part.features.shape[1]
+    return part.features @ weights[:n_columns]

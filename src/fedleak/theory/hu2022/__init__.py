@@ -1,0 +1,1 @@
+"""Theorems of Hu et al. 2022 on vertical logistic regression."""

@@ -1,0 +1,57 @@
+"""Corollary 4.5 and theorem 4.6: for how many rounds the residual's sign is the label."""
+
+from __future__ import annotations
+
+from math import ceil, log, log1p
+
+from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
+from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
+
+
+def safe_rounds(learning_rate: float, first_score: float, max_row_norm: float) -> int:
+    """T of eq. 25: the first T rounds have |theta x| < 2 for every row.
+
+    ``first_score`` is max |theta_0 x|. The paper has rows of norm at most 1; for a bound R the step of
+    lemma 4.4 grows by (1 + eta R^2 / 4), since |x_i . x_j| <= R^2.
+    """
+    if first_score >= 2:
+        return 0
+    growth = log1p(learning_rate * max_row_norm**2 / 4)
+    return ceil(log(4 / (2 + first_score)) / growth)
+
+
+class LabelBySign(Theorem):
+    name = "hu2022/theorem-4.6"
+    aliases = ("hu2022/corollary-4.5",)
+    summary = "from zero weights, the sign of a residual is the label for the first T rounds"
+    reference = Reference("hu2022", "corollary 4.5, theorem 4.6")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        conditions = (
+            *UniqueResiduals.assess(facts).conditions,
+            equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+            equals("weights start at zero", facts.initialisation, "zero"),
+            _whole_epoch(facts),
+        )
+        return Assessment(
+            cls.name,
+            conditions,
+            conclusion="every label is determined in the first epoch",
+            remedy='initialisation = "normal", or noise on the shared scores',
+        )
+
+
+def _whole_epoch(facts: Facts) -> Condition:
+    """The criterion reaches every row only if the first epoch ends within T rounds (remark 4.3)."""
+    statement = "the first epoch ends within the safe rounds T"
+    if facts.learning_rate is None or facts.max_row_norm is None:
+        return Condition(statement, State.UNKNOWN, "the learning rate or a bound on the rows' norm is not known")
+    if facts.n_rows is None or facts.batch_size is None:
+        return Condition(statement, State.UNKNOWN, "the number of rows or the batch size is not known")
+    rounds = -(-facts.n_rows // facts.batch_size)
+    safe = safe_rounds(facts.learning_rate, 0.0, facts.max_row_norm)
+    state = State.HOLDS if rounds <= safe else State.UNKNOWN  # T is a worst case: past it, often still right
+    return Condition(statement, state, f"{rounds} rounds, T = {safe}")
