@@ -6,6 +6,7 @@ from abc import ABC
 from typing import Any, ClassVar
 
 from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook
 from fedleak.core.steps import Step
@@ -26,6 +27,10 @@ class Defense(ABC):
 
     def configure(self, federation: Federation) -> Federation:
         return federation
+
+    def declare(self, facts: Facts) -> Facts:
+        """What everybody knows of the defense: an adversary knows the method, not the random draws."""
+        return facts
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return ()

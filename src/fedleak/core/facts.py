@@ -33,6 +33,7 @@ class Facts:
     learning_rate: float | None = None
     initialisation: str | None = None
     approximation: str | None = None
+    score_noise: float | None = 0.0  # standard deviation of noise on the scores that parties share
     max_row_norm: float | None = None  # a bound on the 2-norm of a whole row, over all parties
     cipher: str | None = None
     key_bits: int | None = None
@@ -55,6 +56,16 @@ class Facts:
 
     def seen_by(self, adversary: tuple[str, ...], capabilities: frozenset[Capability] | None) -> Facts:
         return replace(self, adversary=adversary, capabilities=capabilities)
+
+    def with_max_row_norm(self, bound: float | None) -> Facts:
+        return replace(self, max_row_norm=bound)
+
+    @property
+    def n_rounds(self) -> int | None:
+        """Mini-batches of the whole training."""
+        if self.n_rows is None or self.batch_size is None or self.n_epochs is None:
+            return None
+        return self.n_epochs * -(-self.n_rows // self.batch_size)
 
     @property
     def n_adversary_features(self) -> int | None:

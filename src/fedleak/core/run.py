@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedleak.core.capability import Capability
+from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.message import Record
 from fedleak.core.oracle import Oracle
@@ -26,17 +26,17 @@ class Run:
         self,
         coalition: tuple[str, ...],
         target: Secret,
-        capabilities: frozenset[Capability],
+        facts: Facts,
         *,
         knowledge: Knowledge | None = None,
         oracles: Mapping[str, Oracle] | None = None,
     ) -> View:
-        """What the coalition sees of this run, and no more."""
+        """What the coalition sees of this run, and no more. ``facts`` are the public ones, as it sees them."""
         members = frozenset(coalition)
         return View(
             coalition=coalition,
             target=target,
-            facts=self.transcript.facts.seen_by(coalition, capabilities),
+            facts=facts,
             messages=tuple(m for m in self.transcript.messages if m.concerns(members)),
             locals={name: self.locals[name] for name in coalition if name in self.locals},
             knowledge=knowledge or Knowledge(),

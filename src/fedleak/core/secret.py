@@ -18,13 +18,16 @@ class SecretKind(StrEnum):
     IMAGES = "images"
 
 
+JOINT = "*"  # the owner of what no single party has, such as residuals
+
+
 @dataclass(frozen=True)
 class Secret:
     kind: SecretKind
     owner: str
 
     def __str__(self) -> str:
-        return f"{self.kind.value} of {self.owner}"
+        return self.kind.value if self.owner == JOINT else f"{self.kind.value} of {self.owner}"
 
 
 class Symmetry(StrEnum):

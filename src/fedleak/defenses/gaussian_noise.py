@@ -6,7 +6,7 @@ are noised and its own use of its scores is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Array
@@ -37,6 +38,9 @@ class GaussianNoise(Defense):
     def __post_init__(self) -> None:
         if not self.sigma > 0:
             raise InputError(f"sigma of gaussian-noise must be above 0; got {self.sigma}")
+
+    def declare(self, facts: Facts) -> Facts:
+        return replace(facts, score_noise=self.sigma)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         everyone = [party.name for party in federation.parties if party.role in (Role.ACTIVE, Role.PASSIVE)]

@@ -1,1 +1,6 @@
-"""One file a paper: its grids, its figures, its experiments."""
+"""The papers: a folder each, a file an experiment, with the paper's own figures as data."""
+
+from fedleak.core.registry import Registry
+from fedleak.papers.experiment import Experiment
+
+EXPERIMENTS: Registry[Experiment] = Registry("experiment", [])

@@ -73,6 +73,14 @@ def equals(statement: str, actual: str | None, wanted: str) -> Condition:
     return Condition(statement, State.HOLDS if actual == wanted else State.FAILS, f"it is {actual}")
 
 
+def no_noise(facts: Facts) -> Condition:
+    statement = "no noise is on the shared scores"
+    if facts.score_noise is None:
+        return Condition(statement, State.UNKNOWN, "not known")
+    state = State.HOLDS if facts.score_noise == 0 else State.FAILS
+    return Condition(statement, state, f"standard deviation {facts.score_noise:g}")
+
+
 def revealed(capability: Capability, facts: Facts) -> Condition:
     statement = f"the adversary has {capability.value}"
     if facts.capabilities is None:

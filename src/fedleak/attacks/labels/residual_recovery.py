@@ -6,13 +6,14 @@ import numpy as np
 
 from fedleak.attacks.own_gradient import SolvedBatch, batch_systems, solve
 from fedleak.attacks.prediction import from_assessment
-from fedleak.core.attack import Attack, Prediction, Reference
+from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
-from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
+from fedleak.theory.condition import State
+from fedleak.theory.hu2022.unique_residuals import UniqueResiduals, batch_within_columns
 
 
 class ResidualRecovery(Attack):
@@ -44,7 +45,10 @@ class ResidualRecovery(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return from_assessment(UniqueResiduals.assess(facts))
+        too_few = batch_within_columns(facts).state is State.FAILS
+        # With noise on the scores the system still has one solution: the residual plus the noise.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.PARTIAL
+        return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
 
 
 def _status(known: np.ndarray, solved: list[SolvedBatch]) -> tuple[Status, str]:

@@ -19,7 +19,7 @@ from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.theory.condition import State
 from fedleak.theory.hu2022.label_by_sign import LabelBySign, safe_rounds
-from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
+from fedleak.theory.hu2022.unique_residuals import batch_within_columns
 
 
 class ResidualSign(Attack):
@@ -41,10 +41,10 @@ class ResidualSign(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        if UniqueResiduals.assess(facts).state is State.FAILS:
-            return from_assessment(UniqueResiduals.assess(facts))
-        # Beyond the theorem's conditions signs are still mostly right: partial, not impossible.
-        return from_assessment(LabelBySign.assess(facts), if_fails=Verdict.PARTIAL)
+        too_few = batch_within_columns(facts).state is State.FAILS
+        # Beyond the theorem's other conditions signs are still right more often than not: partial.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.PARTIAL
+        return from_assessment(LabelBySign.assess(facts), if_fails=if_fails)
 
 
 def _guess(view: View, first: dict[int, tuple[int, float]]) -> Guess:

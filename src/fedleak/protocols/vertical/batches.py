@@ -23,7 +23,3 @@ def batches(n_rows: int, batch_size: int, epochs: int, shuffle: bool, rng: np.ra
             yield order[start : start + batch_size]
         if shuffle:
             order = rng.permutation(n_rows)
-
-
-def n_rounds(n_rows: int, batch_size: int, epochs: int) -> int:
-    return epochs * -(-n_rows // batch_size)

@@ -9,7 +9,7 @@ its gradient and no partner's single term.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class VerticalLogistic(Protocol):
             residuals.add(number, ids[batch], _true_residual(members, batch))
             _one_round(members, batch, settings, zero_rng)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
-        captured = sink.finish(replace(facts, max_row_norm=federation.max_row_norm))
+        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
         final = [keyed.member.weights for keyed in members]
         truth = truth_of(active, passive, residuals)
         return Run(captured.transcript, captured.locals, truth, utility(parties, final))

@@ -109,7 +109,7 @@ class VerticalLogisticArbiter(Protocol):
                 rate /= np.sqrt(1 + number // rounds_an_epoch)
             _one_round(arbiter, members, batch, rate, settings)
         facts = self.facts(settings, (*(party.facts for party in parties), arbiter_facts(arbiter_name)), len(ids))
-        captured = sink.finish(replace(facts, max_row_norm=federation.max_row_norm))
+        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
         truth = truth_of(active, passive, residuals)
         return Run(captured.transcript, captured.locals, truth, utility(parties, [m.weights for m in members]))
 

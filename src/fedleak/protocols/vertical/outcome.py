@@ -8,7 +8,7 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.federation import Party, Slice
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.core.truth import SecretValues, Truth
 
 
@@ -38,7 +38,7 @@ def truth_of(active: Party, passive: Sequence[Party], residuals: ResidualLog) ->
         Secret(SecretKind.LABELS, active.name): secret_values(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
-        Secret(SecretKind.RESIDUALS, active.name): residuals.values(),
+        Secret(SecretKind.RESIDUALS, JOINT): residuals.values(),
     }
     for party in (active, *passive):
         if party.columns:

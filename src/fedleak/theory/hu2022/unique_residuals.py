@@ -5,7 +5,12 @@ from __future__ import annotations
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Theorem, at_most, revealed
+from fedleak.theory.condition import Assessment, Condition, Theorem, at_most, no_noise, revealed
+
+
+def batch_within_columns(facts: Facts) -> Condition:
+    """s <= d: as many equations as unknowns."""
+    return at_most("batch size is at most the adversary's features", facts.batch_size, facts.n_adversary_features)
 
 
 class UniqueResiduals(Theorem):
@@ -25,8 +30,9 @@ class UniqueResiduals(Theorem):
         return Assessment(
             cls.name,
             (
-                at_most("batch size is at most the adversary's features", facts.batch_size, width),
+                batch_within_columns(facts),
                 revealed(Capability.OWN_GRADIENT, facts),
+                no_noise(facts),
             ),
             conclusion="every residual of every batch is determined",
             remedy="" if width is None else f"batch_size = {width + 1} or more (a dishonest partner can undo this)",

@@ -1,0 +1,99 @@
+"""From a guess to a finding: score it, compare it with the baseline, put it into words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.audit.planner import Task
+from fedleak.audit.severity import severity
+from fedleak.core.arrays import FloatArray
+from fedleak.core.finding import Exhibit, Finding, Outcome, Severity, Theory
+from fedleak.core.guess import Guess, Status
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.score import Score
+from fedleak.core.truth import SecretValues, Truth
+from fedleak.metrics import metrics_for
+from fedleak.metrics.alignment import aligned, answers_of
+
+MAX_EXHIBIT_CELLS = 300
+CELLS_METRIC = "cells-recovered"
+
+
+def judge(
+    task: Task,
+    defense: str | None,
+    guess: Guess,
+    truth: Truth,
+    knowledge: Knowledge,
+    seconds: float,
+    rng: np.random.Generator,
+) -> Finding:
+    """A guess without a single value is not scored: that nothing can be said is a result of its own."""
+    if guess.secret != task.target:
+        raise ValueError(f"{task.attack.name} must answer about {task.target}; it answered about {guess.secret}")
+    values = truth.of(guess.secret)
+    scores: list[Score] = []
+    if np.isfinite(guess.values).any() and guess.status is not Status.NOT_IDENTIFIABLE:
+        scores = [
+            metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng)
+            for metric in metrics_for(guess.secret.kind)
+        ]
+    main = scores[0] if scores else None
+    outcome = _outcome(guess.status, main)
+    return Finding(
+        adversary=task.adversary.parties,
+        mode=task.adversary.mode,
+        attack=task.attack.name,
+        secret=task.target,
+        defense=defense,
+        outcome=outcome,
+        why=guess.why,
+        theory=theory_of(task),
+        severity=severity(main, guess.secret.kind) if main and outcome is Outcome.LEAK else Severity.NONE,
+        score=main,
+        further_scores=tuple(scores[1:]),
+        cells_recovered=next((score.value for score in scores if score.metric == CELLS_METRIC), None),
+        evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
+        exhibit=_exhibit(guess, values, task) if scores else None,
+        seconds=seconds,
+    )
+
+
+def unscored(task: Task, defense: str | None, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
+    """A finding about an attack that gave no guess: skipped, or errored."""
+    return Finding(
+        adversary=task.adversary.parties,
+        mode=task.adversary.mode,
+        attack=task.attack.name,
+        secret=task.target,
+        defense=defense,
+        outcome=outcome,
+        why=why,
+        theory=theory_of(task),
+        seconds=seconds,
+    )
+
+
+def theory_of(task: Task) -> Theory:
+    return Theory(task.prediction.verdict.value, task.prediction.reasons)
+
+
+def _outcome(status: Status, score: Score | None) -> Outcome:
+    if status is Status.NOT_IDENTIFIABLE:
+        return Outcome.NOT_IDENTIFIABLE
+    if status is Status.UNDETERMINED or score is None:
+        return Outcome.UNDETERMINED
+    return Outcome.LEAK if score.beats_baseline else Outcome.NO_LEAK
+
+
+def _exhibit(guess: Guess, truth: SecretValues, task: Task) -> Exhibit:
+    """Cells spread evenly over the secret: chosen by position, never by how well they were guessed."""
+    cells = aligned(answers_of(guess, truth)[0], truth.values, task.attack.up_to)
+    answered = np.flatnonzero(np.isfinite(cells))
+    chosen = answered[np.linspace(0, len(answered) - 1, min(len(answered), MAX_EXHIBIT_CELLS)).astype(np.int64)]
+    true: FloatArray = truth.values.ravel()[chosen]
+    return Exhibit(true, cells.ravel()[chosen])
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,119 @@
+"""Which attacks apply for which adversary under which defense, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fedleak.attacks import ATTACKS
+from fedleak.audit.scenario import AdversarySpec
+from fedleak.audit.targets import targets
+from fedleak.core.attack import Attack, Prediction
+from fedleak.core.capability import Capability
+from fedleak.core.defense import Defense
+from fedleak.core.facts import Facts
+from fedleak.core.federation import Federation
+from fedleak.core.finding import Mode
+from fedleak.core.secret import JOINT, Secret
+from fedleak.protocols import PROTOCOLS
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One attack of one adversary on one secret; ``skip`` says why it is not run."""
+
+    adversary: AdversarySpec
+    attack: type[Attack]
+    target: Secret
+    facts: Facts  # as this adversary sees them
+    prediction: Prediction
+    skip: str | None = None
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.facts.capabilities or frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRun:
+    """One run of the protocol: the federation as the defense configures it, and what is tried on it."""
+
+    federation: Federation
+    defense: Defense | None
+    deviation: str | None
+    deviating: str | None  # the party that deviates
+    tasks: tuple[Task, ...]
+    n_rounds: int | None  # for the progress bar
+
+
+def plan(
+    federation: Federation, adversaries: tuple[AdversarySpec, ...], defenses: tuple[Defense, ...]
+) -> tuple[PlannedRun, ...]:
+    """One run for each distinct (deviation, defense), with all tasks that can share it."""
+    runs = []
+    for defense in (None, *defenses):
+        configured = defense.configure(federation) if defense else federation
+        facts = _public_facts(configured, defense)
+        tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
+        deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
+        for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):
+            mine = tuple(task for task in tasks if _deviation_of(task) == (deviation, party))
+            runs.append(PlannedRun(configured, defense, deviation, party, mine, facts.n_rounds))
+    return tuple(runs)
+
+
+def _public_facts(federation: Federation, defense: Defense | None) -> Facts:
+    protocol = PROTOCOLS.get(federation.protocol)
+    parties = tuple(party.facts for party in federation.parties)
+    n_rows = max((len(party.train.ids) for party in federation.parties), default=0) or None
+    facts = protocol.facts(federation.settings, parties, n_rows)
+    facts = facts.with_max_row_norm(federation.max_row_norm)
+    return defense.declare(facts) if defense else facts
+
+
+def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> Iterator[Task]:
+    coalition = adversary.parties
+    protocol = PROTOCOLS.get(federation.protocol)
+    capabilities = protocol.reveals(federation.settings, facts.parties, coalition) | _from_knowledge(adversary)
+    seen = facts.seen_by(coalition, capabilities)
+    wanted = {ATTACKS.get(name).name for name in adversary.attacks}
+    for attack in ATTACKS:
+        if wanted and attack.name not in wanted:
+            continue
+        found = targets(attack.produces, facts.parties, coalition)
+        for target in found or [Secret(attack.produces, JOINT)]:
+            skip = _reason_to_skip(attack, adversary, capabilities, bool(found), facts.protocol)
+            yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
+
+
+def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
+    found = set()
+    if adversary.knowledge.cells > 0:
+        found.add(Capability.KNOWN_CELLS)
+    if adversary.knowledge.sample > 0:
+        found.add(Capability.PUBLIC_SAMPLE)
+    return frozenset(found)
+
+
+def _reason_to_skip(
+    attack: type[Attack],
+    adversary: AdversarySpec,
+    capabilities: frozenset[Capability],
+    has_target: bool,
+    protocol: str,
+) -> str | None:
+    who = " and ".join(adversary.parties)
+    if not has_target:
+        return f"no party outside {who} holds {attack.produces.value}"
+    if attack.deviation is not None and adversary.mode is not Mode.ACTIVE:
+        return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
+    missing = sorted(capability.value for capability in attack.requires - capabilities)
+    if missing:
+        return f"{protocol} does not give {who} {', '.join(missing)}"
+    return None
+
+
+def _deviation_of(task: Task) -> tuple[str | None, str | None]:
+    if task.skip is not None or task.attack.deviation is None:
+        return None, None
+    return task.attack.deviation, task.adversary.parties[0]

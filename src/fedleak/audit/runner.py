@@ -1,0 +1,140 @@
+"""Run a plan: the protocol once for each planned run, then every attack on what its adversary saw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fedleak.audit.advisor import advice
+from fedleak.audit.environment import environment
+from fedleak.audit.judge import judge, unscored
+from fedleak.audit.knowledge_draw import draw_knowledge
+from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.progress import Progress, WatchedSink
+from fedleak.audit.randomness import stream
+from fedleak.audit.scenario import Scenario
+from fedleak.audit.scenario_file import defense_label
+from fedleak.audit.scenario_json import scenario_json
+from fedleak.core.errors import FedleakError, InputError
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.hooks import Hook
+from fedleak.core.report import Report, RunSummary
+from fedleak.core.run import Run
+from fedleak.core.sink import Sink
+from fedleak.deviations import DEVIATIONS
+from fedleak.protocols import PROTOCOLS
+
+SinkFactory = Callable[[str], Sink]
+
+
+class Audit:
+    """Work through a plan. ``report()`` is good at any time, so an interruption loses nothing."""
+
+    def __init__(
+        self, scenario: Scenario, runs: Sequence[PlannedRun], sink_for: SinkFactory, progress: Progress
+    ) -> None:
+        self._scenario = scenario
+        self._runs = runs
+        self._sink_for = sink_for
+        self._progress = progress
+        self._summaries: list[RunSummary] = []
+        self._findings: dict[int, Finding] = {}  # by the task's position in the plan
+        self.failed = False
+
+    def run(self) -> None:
+        """Everything that is planned. Wrong input ends the audit; any other failure becomes a finding."""
+        for planned in self._runs:
+            self._skip_inapplicable(planned)
+            open_tasks = [task for task in planned.tasks if task.skip is None]
+            if open_tasks:
+                self._one_run(planned, open_tasks)
+
+    def report(self, *, unfinished: str = "not reached") -> Report:
+        """All findings so far; what is still open counts as skipped, for the reason given."""
+        findings = []
+        for planned, task in self._tasks():
+            open_task = unscored(task, _label(planned), Outcome.SKIPPED, unfinished)
+            findings.append(self._findings.get(id(task), open_task))
+        settings = self._scenario.settings
+        return Report(
+            scenario=scenario_json(self._scenario),
+            environment=environment(
+                seed=self._scenario.seed,
+                **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
+            ),
+            runs=tuple(self._summaries),
+            findings=tuple(findings),
+            advice=advice(findings, [task for _, task in self._tasks()]),
+        )
+
+    def _tasks(self) -> list[tuple[PlannedRun, Task]]:
+        return [(planned, task) for planned in self._runs for task in planned.tasks]
+
+    def _skip_inapplicable(self, planned: PlannedRun) -> None:
+        for task in planned.tasks:
+            if task.skip is not None:
+                self._findings[id(task)] = unscored(task, _label(planned), Outcome.SKIPPED, task.skip)
+
+    def _one_run(self, planned: PlannedRun, tasks: Sequence[Task]) -> None:
+        began = time.perf_counter()
+        label = _label(planned)
+        try:
+            run = self._train(planned)
+        except InputError:
+            raise
+        except FedleakError as error:
+            self.failed = True
+            for task in tasks:
+                self._findings[id(task)] = unscored(task, label, Outcome.ERRORED, f"the run failed: {error}")
+            return
+        seconds = time.perf_counter() - began
+        self._summaries.append(RunSummary(label, planned.deviation, dict(run.utility), seconds))
+        self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
+        for task in tasks:
+            self._findings[id(task)] = self._attack(planned, task, run)
+            self._progress.advance()
+
+    def _train(self, planned: PlannedRun) -> Run:
+        federation = planned.federation
+        name = f"{_label(planned) or 'no-defense'}{'-' + planned.deviation if planned.deviation else ''}"
+        self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
+        # The same stream for every run: runs differ by their defense and deviation, not by luck.
+        return PROTOCOLS.get(federation.protocol)().run(
+            federation,
+            rng=stream(self._scenario.seed, "protocol"),
+            hooks=_hooks(planned),
+            sink=WatchedSink(self._sink_for(name), self._progress),
+        )
+
+    def _attack(self, planned: PlannedRun, task: Task, run: Run) -> Finding:
+        seed, label = self._scenario.seed, _label(planned)
+        coalition = task.adversary.parties
+        knowledge_rng = stream(seed, "knowledge", *coalition)
+        began = time.perf_counter()
+        try:
+            knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
+            view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
+            guess = task.attack().run(view, rng=stream(seed, "attack", task.attack.name, *coalition))
+            seconds = time.perf_counter() - began
+            return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
+        except InputError:
+            raise
+        except (FedleakError, ArithmeticError, ValueError, LookupError) as error:
+            self.failed = True
+            why = f"{type(error).__name__}: {error}"
+            return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
+
+
+_SHOWN = ("cipher", "key_bits", "fraction_bits")
+
+
+def _label(planned: PlannedRun) -> str | None:
+    return defense_label(planned.defense) if planned.defense else None
+
+
+def _hooks(planned: PlannedRun) -> tuple[Hook[Any], ...]:
+    hooks: tuple[Hook[Any], ...] = planned.defense.hooks(planned.federation) if planned.defense else ()
+    if planned.deviation and planned.deviating:
+        hooks += DEVIATIONS.get(planned.deviation)().hooks(planned.deviating)
+    return hooks

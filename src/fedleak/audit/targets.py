@@ -1,0 +1,19 @@
+"""What there is to learn from whom."""
+
+from __future__ import annotations
+
+from fedleak.core.facts import PartyFacts
+from fedleak.core.secret import JOINT, Secret, SecretKind
+from fedleak.core.steps import Role
+
+DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
+
+
+def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]) -> list[Secret]:
+    """The secrets of a kind that the coalition does not own itself."""
+    outside = [party for party in parties if party.name not in coalition and party.role in DATA_ROLES]
+    if kind is SecretKind.RESIDUALS:
+        return [Secret(kind, JOINT)] if outside else []
+    if kind is SecretKind.LABELS:
+        return [Secret(kind, party.name) for party in outside if party.role is Role.ACTIVE]
+    return [Secret(kind, party.name) for party in outside if party.n_features != 0]

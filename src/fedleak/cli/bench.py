@@ -1,0 +1,24 @@
+"""``fedleak bench``."""
+
+from __future__ import annotations
+
+import typer
+
+from fedleak.cli.output import write_json
+from fedleak.core.errors import UnknownNameError, did_you_mean
+
+BENCHES = ("paillier",)
+
+
+def bench_command(name: str, json: str | None, quick: bool) -> None:
+    if name not in BENCHES:
+        raise UnknownNameError(f"unknown bench {name!r}{did_you_mean(name, BENCHES)}")
+    from fedleak.bench.paillier import measure
+
+    result = measure(quick=quick)
+    if json is not None:
+        write_json(result, json)
+    if json != "-":
+        for key, value in result.items():
+            if key.endswith("_ratio"):
+                typer.echo(f"{key:20s} {value:8.2f}  (above 1: fedleak is faster)")

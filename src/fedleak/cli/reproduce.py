@@ -1,0 +1,59 @@
+"""``fedleak reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fedleak.cli.bar import Bar
+from fedleak.cli.output import write_json
+from fedleak.core.errors import InputError
+from fedleak.papers import EXPERIMENTS
+from fedleak.papers.experiment import Row
+from fedleak.papers.picture import draw
+from fedleak.papers.runner import reproduce, result_json
+
+
+def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> int:
+    experiment = EXPERIMENTS.get(name)()
+    with Bar() as bar:
+        result = reproduce(experiment, quick=quick, progress=bar)
+    if json is not None:
+        write_json(result_json(result), json)
+    if picture is not None:
+        panels = experiment.panels(result.rows)
+        if not panels:
+            raise InputError(f"{name} has no picture; leave --picture out")
+        draw(panels, picture)
+    if json != "-":
+        Console().print(_table(result.rows))
+        typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
+    if not result.complete:
+        typer.echo("fedleak: interrupted; the rows so far are kept", err=True)
+    return 0 if result.complete else 3
+
+
+def _table(rows: tuple[Row, ...]) -> Table:
+    """Measured figures with the paper's and the baseline's in brackets."""
+    settings = list(dict.fromkeys(key for row in rows for key in row.setting))
+    figures = list(dict.fromkeys(key for row in rows for key in row.measured))
+    table = Table(*settings, *figures, "note", box=None, pad_edge=False)
+    for row in rows:
+        cells = [str(row.setting.get(key, "")) for key in settings]
+        table.add_row(*cells, *(_cell(row, figure) for figure in figures), row.note)
+    return table
+
+
+def _cell(row: Row, figure: str) -> str:
+    parts = [_shown(row.measured.get(figure))]
+    for label, source in (("paper", row.paper), ("baseline", row.baseline)):
+        if source is not None and source.get(figure) is not None:
+            parts.append(f"{label} {_shown(source[figure])}")
+    return parts[0] if len(parts) == 1 else f"{parts[0]} ({', '.join(parts[1:])})"
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
