@@ -45,3 +45,7 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
 
 clean:
 	rm -rf $(VENV)
+
+.PHONY: docs
+docs: $(VENV)/.installed
+	$(BIN)/python -m fedleak.audit.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md

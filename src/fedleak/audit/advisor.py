@@ -32,9 +32,8 @@ def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
             assessment = theorem.assess(task.facts)
             if assessment.state is State.HOLDS and assessment.remedy:
                 who = " and ".join(task.adversary.parties)
-                lines[
-                    f"Against {who}, {theorem.name} holds ({assessment.conclusion}). To break it: {assessment.remedy}."
-                ] = None
+                holds = f"Against {who}, {theorem.name} holds ({assessment.conclusion})."
+                lines[f"{holds} To break it: {assessment.remedy}."] = None
     return tuple(lines)
 
 
@@ -49,6 +48,7 @@ def _effect(leak: Finding, defended: Finding) -> str:
     name = f"{leak.attack} by {' and '.join(leak.adversary)} on {leak.secret}"
     if leak.score is None or defended.score is None:
         return f"{defended.defense}: {name} ends as {defended.outcome.value}."
-    change = f"{leak.score.metric} from {leak.score.value:.3f} to {defended.score.value:.3f}, baseline {defended.score.baseline:.3f}"
+    before, after = leak.score, defended.score
+    change = f"{before.metric} from {before.value:.3f} to {after.value:.3f}, baseline {after.baseline:.3f}"
     verdict = "still leaks under" if defended.outcome is Outcome.LEAK else "is stopped by"
     return f"{name} {verdict} {defended.defense} ({change})."

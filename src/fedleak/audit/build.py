@@ -1,3 +1,98 @@
 """From a scenario to a federation: with its data, or with empty tables where only theory is asked."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from fedleak.audit.randomness import stream
+from fedleak.audit.scenario import PartySpec, Scenario
+from fedleak.core.errors import ScenarioError
+from fedleak.core.facts import PartyFacts
+from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.steps import Role
+from fedleak.data import ByColumns, ByCorrelation, ByRatio, VerticalPartition, load_table, split_vertical
+
+WITHOUT_DATA = (Role.ARBITER, Role.SERVER)
+
+
+def build_federation(scenario: Scenario) -> Federation:
+    """Load the table and deal it out."""
+    table = load_table(scenario.data)
+    labels_at = _label_holder(scenario)
+    members = split_vertical(
+        table,
+        _partition(scenario),
+        labels_at=labels_at.name,
+        test_share=scenario.partition.test_share,
+        rng=stream(scenario.seed, "split"),
+    )
+    helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
+    return Federation(
+        scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
+    )
+
+
+def sketch_federation(scenario: Scenario) -> Federation:
+    """The same parties without rows: what is known of a federation before anybody shows data."""
+    members = tuple(_empty_party(spec, len(spec.columns)) for spec in scenario.parties)
+    counts = [party.n_features for party in sketch_facts(scenario)]
+    known = [count for count in counts if count is not None]
+    n_columns = sum(known) if len(known) == len(counts) else None
+    return Federation(scenario.protocol, members, scenario.settings, _max_row_norm(scenario, n_columns))
+
+
+def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
+    """The parties as the scenario declares them; a number of columns that it leaves open is unknown."""
+    return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec)) for spec in scenario.parties)
+
+
+def _label_holder(scenario: Scenario) -> PartySpec:
+    holders = [spec for spec in scenario.parties if spec.role is Role.ACTIVE]
+    if len(holders) != 1:
+        raise ScenarioError(f'federation.parties must have one party with role = "active"; got {len(holders)}')
+    return holders[0]
+
+
+def _partition(scenario: Scenario) -> VerticalPartition:
+    members = [spec for spec in scenario.parties if spec.role not in WITHOUT_DATA]
+    by = scenario.partition.by
+    if by == "columns":
+        return ByColumns({spec.name: spec.columns for spec in members})
+    shares = _shares(members, by)
+    return ByRatio(shares) if by == "ratio" else ByCorrelation(shares)
+
+
+def _shares(members: Sequence[PartySpec], by: str) -> dict[str, float]:
+    counts = {spec.name: spec.n_columns for spec in members if spec.n_columns is not None}
+    if len(counts) == len(members) and sum(counts.values()) > 0:
+        return {name: count / sum(counts.values()) for name, count in counts.items()}
+    shares = {spec.name: spec.share for spec in members if spec.share is not None}
+    if len(shares) < len(members):
+        raise ScenarioError(
+            f"federation.parties: partition by {by} needs n_columns for each party, or share for each party"
+        )
+    return shares
+
+
+def _declared_columns(spec: PartySpec) -> int | None:
+    if spec.role in WITHOUT_DATA:
+        return 0
+    return len(spec.columns) or spec.n_columns
+
+
+def _empty_party(spec: PartySpec, n_columns: int) -> Party:
+    labels = np.zeros(0) if spec.role is Role.ACTIVE else None
+    nothing = Slice(np.zeros(0, dtype=np.int64), np.zeros((0, n_columns)), labels)
+    return Party(spec.name, spec.role, spec.columns, nothing)
+
+
+def _max_row_norm(scenario: Scenario, n_columns: int | None) -> float | None:
+    """What the public preprocessing guarantees, whatever the data."""
+    if scenario.data.scaling.endswith("max-row-norm"):
+        return 1.0
+    if scenario.data.scaling == "minmax" and n_columns is not None:
+        return sqrt(n_columns)
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from fedleak.attacks import ATTACKS
 from fedleak.audit.scenario import AdversarySpec
@@ -11,10 +12,12 @@ from fedleak.audit.targets import targets
 from fedleak.core.attack import Attack, Prediction
 from fedleak.core.capability import Capability
 from fedleak.core.defense import Defense
-from fedleak.core.facts import Facts
+from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.finding import Mode
+from fedleak.core.hooks import Hook
 from fedleak.core.secret import JOINT, Secret
+from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 
 
@@ -45,15 +48,31 @@ class PlannedRun:
     tasks: tuple[Task, ...]
     n_rounds: int | None  # for the progress bar
 
+    @property
+    def hooks(self) -> tuple[Hook[Any], ...]:
+        """What the honest parties add and what the dishonest one changes."""
+        found: tuple[Hook[Any], ...] = self.defense.hooks(self.federation) if self.defense else ()
+        if self.deviation and self.deviating:
+            found += DEVIATIONS.get(self.deviation)().hooks(self.deviating)
+        return found
+
 
 def plan(
-    federation: Federation, adversaries: tuple[AdversarySpec, ...], defenses: tuple[Defense, ...]
+    federation: Federation,
+    adversaries: tuple[AdversarySpec, ...],
+    defenses: tuple[Defense, ...],
+    *,
+    parties: tuple[PartyFacts, ...],
+    n_rows: int | None,
 ) -> tuple[PlannedRun, ...]:
-    """One run for each distinct (deviation, defense), with all tasks that can share it."""
+    """One run for each distinct (deviation, defense), with all tasks that can share it.
+
+    ``parties`` and ``n_rows`` are what is known of the federation; without data that is less than it holds.
+    """
     runs = []
     for defense in (None, *defenses):
         configured = defense.configure(federation) if defense else federation
-        facts = _public_facts(configured, defense)
+        facts = _public_facts(configured, defense, parties, n_rows)
         tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
         deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
         for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):
@@ -62,11 +81,10 @@ def plan(
     return tuple(runs)
 
 
-def _public_facts(federation: Federation, defense: Defense | None) -> Facts:
-    protocol = PROTOCOLS.get(federation.protocol)
-    parties = tuple(party.facts for party in federation.parties)
-    n_rows = max((len(party.train.ids) for party in federation.parties), default=0) or None
-    facts = protocol.facts(federation.settings, parties, n_rows)
+def _public_facts(
+    federation: Federation, defense: Defense | None, parties: tuple[PartyFacts, ...], n_rows: int | None
+) -> Facts:
+    facts = PROTOCOLS.get(federation.protocol).facts(federation.settings, parties, n_rows)
     facts = facts.with_max_row_norm(federation.max_row_norm)
     return defense.declare(facts) if defense else facts
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
@@ -18,11 +17,9 @@ from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
 from fedleak.core.errors import FedleakError, InputError
 from fedleak.core.finding import Finding, Outcome
-from fedleak.core.hooks import Hook
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.run import Run
 from fedleak.core.sink import Sink
-from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 
 SinkFactory = Callable[[str], Sink]
@@ -103,7 +100,7 @@ class Audit:
         return PROTOCOLS.get(federation.protocol)().run(
             federation,
             rng=stream(self._scenario.seed, "protocol"),
-            hooks=_hooks(planned),
+            hooks=planned.hooks,
             sink=WatchedSink(self._sink_for(name), self._progress),
         )
 
@@ -131,10 +128,3 @@ _SHOWN = ("cipher", "key_bits", "fraction_bits")
 
 def _label(planned: PlannedRun) -> str | None:
     return defense_label(planned.defense) if planned.defense else None
-
-
-def _hooks(planned: PlannedRun) -> tuple[Hook[Any], ...]:
-    hooks: tuple[Hook[Any], ...] = planned.defense.hooks(planned.federation) if planned.defense else ()
-    if planned.deviation and planned.deviating:
-        hooks += DEVIATIONS.get(planned.deviation)().hooks(planned.deviating)
-    return hooks

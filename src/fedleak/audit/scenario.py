@@ -18,6 +18,7 @@ class PartySpec:
     name: str = setting(MISSING, "how reports call the party")
     role: Role = setting(MISSING, "active (holds the labels), passive, arbiter or server")
     columns: tuple[str, ...] = setting((), "the columns that it holds, by name")
+    n_columns: int | None = setting(None, "instead of columns: how many it gets, in the table's order", unit="columns")
     share: float | None = setting(None, "instead of columns: the share of all columns that it gets", unit="0 to 1")
 
 
@@ -26,6 +27,9 @@ class PartitionSpec:
     """The ``[federation.partition]`` table."""
 
     by: str = setting("columns", "how columns go to parties", choices=("columns", "ratio", "correlation"))
+    train_rows: int | None = setting(
+        None, "number of training rows, for `check`, which reads no data; the audit counts them itself", unit="rows"
+    )
     test_share: float = setting(0.2, "rows held out from training, to measure the model", unit="0 to 1")
 
 

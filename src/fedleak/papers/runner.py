@@ -29,8 +29,7 @@ def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Res
     rows: list[Row] = []
     complete = True
     try:
-        for row in experiment.rows(quick=quick, progress=progress):
-            rows.append(row)
+        rows.extend(experiment.rows(quick=quick, progress=progress))
     except KeyboardInterrupt:
         complete = False
     seconds = time.perf_counter() - began

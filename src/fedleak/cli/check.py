@@ -1,0 +1,97 @@
+"""``fedleak check``: theory only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fedleak.audit.advisor import remedies
+from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.planning import plan_check
+from fedleak.audit.scenario_file import built_in_scenario, defense_label, load_scenario
+from fedleak.cli.output import write_json
+from fedleak.core.report import SCHEMA_VERSION
+from fedleak.theory import THEOREMS
+from fedleak.theory.condition import Assessment
+
+
+def check_command(scenario: Path | None, json: str | None) -> None:
+    chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
+    planned = plan_check(chosen)
+    if json is not None:
+        write_json(_as_json(chosen.title, planned), json)
+    if json != "-":
+        _show(planned)
+
+
+def _tasks(planned: tuple[PlannedRun, ...]) -> list[tuple[str | None, Task]]:
+    return [(defense_label(run.defense) if run.defense else None, task) for run in planned for task in run.tasks]
+
+
+def _assessments(planned: tuple[PlannedRun, ...]) -> list[tuple[tuple[str, ...], str | None, Assessment]]:
+    """Every theorem for every adversary under every defense, once."""
+    found = {}
+    for defense, task in _tasks(planned):
+        for theorem in THEOREMS:
+            key = (task.adversary.parties, defense, theorem.name)
+            found.setdefault(key, (task.adversary.parties, defense, theorem.assess(task.facts)))
+    return list(found.values())
+
+
+def _as_json(title: str, planned: tuple[PlannedRun, ...]) -> dict[str, object]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "title": title,
+        "theorems": [
+            {
+                "adversary": list(parties),
+                "defense": defense,
+                "theorem": assessment.theorem,
+                "state": assessment.state.value,
+                "conclusion": assessment.conclusion,
+                "conditions": [
+                    {"statement": c.statement, "state": c.state.value, "detail": c.detail}
+                    for c in assessment.conditions
+                ],
+            }
+            for parties, defense, assessment in _assessments(planned)
+        ],
+        "attacks": [
+            {
+                "adversary": list(task.adversary.parties),
+                "defense": defense,
+                "attack": task.attack.name,
+                "secret": str(task.target),
+                "verdict": "skipped" if task.skip else task.prediction.verdict.value,
+                "reasons": [task.skip] if task.skip else list(task.prediction.reasons),
+            }
+            for defense, task in _tasks(planned)
+        ],
+        "advice": list(remedies([task for _, task in _tasks(planned)])),
+    }
+
+
+def _show(planned: tuple[PlannedRun, ...]) -> None:
+    console = Console()
+    table = Table("adversary", "defense", "theorem", "state", "conditions", title="Theorems", title_justify="left")
+    for parties, defense, assessment in _assessments(planned):
+        table.add_row(
+            " + ".join(parties),
+            defense or "none",
+            assessment.theorem,
+            assessment.state.value,
+            "\n".join(assessment.reasons),
+        )
+    console.print(table)
+    table = Table("adversary", "defense", "attack", "secret", "theory expects", title="Attacks", title_justify="left")
+    for defense, task in _tasks(planned):
+        expected = f"skipped: {task.skip}" if task.skip else task.prediction.verdict.value
+        table.add_row(
+            " + ".join(task.adversary.parties), defense or "none", task.attack.name, str(task.target), expected
+        )
+    console.print(table)
+    for line in remedies([task for _, task in _tasks(planned)]):
+        typer.echo(f"- {line}")

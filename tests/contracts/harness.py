@@ -1,0 +1,132 @@
+"""What the contract tests share: a control scenario for each attack, its runs, and a sealed-off process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from fedleak.core.storage import save_view
+
+from fedleak.attacks import ATTACKS
+from fedleak.audit.knowledge_draw import draw_knowledge
+from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.planning import plan_audit
+from fedleak.audit.scenario import Scenario
+from fedleak.audit.scenario_file import load_scenario
+from fedleak.core.attack import Attack
+from fedleak.core.federation import Federation, Party
+from fedleak.core.run import Run
+from fedleak.core.sink import MemorySink
+from fedleak.core.view import View
+from fedleak.protocols import PROTOCOLS
+
+CONTROLS = Path(__file__).parent / "controls"
+ISOLATED = Path(__file__).parent / "isolated.py"
+ATTACK_NAMES = [attack.name for attack in ATTACKS]
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A run of an attack's control scenario, and the task that the attack has there."""
+
+    run: Run
+    view: View
+    task: Task
+    federation: Federation
+
+
+def control(name: str) -> Scenario:
+    path = CONTROLS / f"{name}.toml"
+    assert path.is_file(), f"attack {name} has no positive control; write a tiny scenario that it wins: {path}"
+    return load_scenario(path)
+
+
+def situation(name: str, *, seed: int = 0, other_secrets: bool = False) -> Situation:
+    """Run the control; with ``other_secrets`` every party outside the coalition has its rows shuffled."""
+    scenario = replace(control(name), seed=seed)
+    planned, task = _find(plan_audit(scenario), name)
+    if other_secrets:
+        planned = replace(planned, federation=_with_other_secrets(planned.federation, task, seed))
+    protocol = PROTOCOLS.get(planned.federation.protocol)()
+    run = protocol.run(planned.federation, rng=np.random.default_rng(seed), hooks=planned.hooks, sink=MemorySink())
+    coalition = task.adversary.parties
+    knowledge = draw_knowledge(
+        task.adversary.knowledge, planned.federation, coalition, np.random.default_rng([seed, 1])
+    )
+    view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
+    return Situation(run, view, task, planned.federation)
+
+
+def _find(runs: tuple[PlannedRun, ...], name: str) -> tuple[PlannedRun, Task]:
+    for planned in runs:
+        for task in planned.tasks:
+            if task.attack.name == name:
+                assert task.skip is None, f"the control of {name} skips it: {task.skip}"
+                return planned, task
+    raise AssertionError(f"the control of {name} does not plan it")
+
+
+def _with_other_secrets(federation: Federation, task: Task, seed: int) -> Federation:
+    rng = np.random.default_rng([seed, 99])
+    return replace(
+        federation,
+        parties=tuple(
+            party if party.name in task.adversary.parties else _shuffled(party, rng) for party in federation.parties
+        ),
+    )
+
+
+def _shuffled(party: Party, rng: np.random.Generator) -> Party:
+    order = rng.permutation(len(party.train.ids))
+    labels = None if party.train.labels is None else party.train.labels[rng.permutation(len(order))]
+    return replace(party, train=replace(party.train, features=party.train.features[order], labels=labels))
+
+
+def leave_secrets(federation: Federation, folder: Path) -> None:
+    """Lay the whole federation's data where a cheating attack would look for it."""
+    folder.mkdir()
+    for party in federation.parties:
+        np.savez(folder / f"{party.name}.npz", features=party.train.features, labels=_labels(party))
+
+
+def _labels(party: Party) -> np.ndarray:
+    return np.zeros(0) if party.train.labels is None else np.asarray(party.train.labels)
+
+
+def guess_in_isolation(attack: str, view: View, folder: Path, secrets: Path) -> bytes:
+    """Run an attack ("module:Class") on a saved view in a fresh process whose only data are ``secrets``."""
+    saved = folder / f"view-{secrets.name}"
+    save_view(view, saved)
+    done = subprocess.run(
+        [sys.executable, str(ISOLATED), attack, str(saved)],
+        cwd=secrets,
+        capture_output=True,
+        env={
+            "PATH": "",
+            "FEDLEAK_DATA": str(secrets),
+            "PYTHONPATH": ":".join(_import_folders()),
+            "OMP_NUM_THREADS": "1",
+        },
+        check=False,
+        timeout=120,
+    )
+    if done.returncode:
+        raise IsolationError(done.stderr.decode()[-2000:])
+    return done.stdout
+
+
+class IsolationError(Exception):
+    """The attack touched something that it may not touch, or failed."""
+
+
+def _import_folders() -> list[str]:
+    import fedleak
+
+    return [str(Path(fedleak.__file__).parents[1]), str(Path(__file__).parent)]
+
+
+def plugin_path(attack: type[Attack]) -> str:
+    return f"{attack.__module__}:{attack.__name__}"
