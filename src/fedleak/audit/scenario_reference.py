@@ -22,8 +22,8 @@ alone. The built-in one, `src/fedleak/audit/scenarios/bank_and_fintech.toml`, is
 
 This page is generated from the code (`make docs`).
 
-At the top of the file stand `title` (a text) and `seed` (a whole number, 0 by default): one seed drives the
-split, the protocol, the attacks' randomness, the adversary's knowledge and the intervals, each from a stream of its own.
+At the top of the file stand `title` (a text) and `seed` (a whole number, 0 by default). One seed drives the split,
+the protocol, the attacks' randomness, the adversary's knowledge and the intervals, each from a stream of its own.
 """
 
 
@@ -35,7 +35,9 @@ def scenario_reference() -> str:
     parts.append(_section("`[[federation.parties]]`", PartySpec))
     parts.append(_section("`[[adversary]]`", AdversarySpec))
     parts.append(_section("`[adversary.knowledge]`", KnowledgeSpec))
-    parts.append("## `[[defense]]`\n\n`name` names the defense; its parameters stand beside it. Each gets a run of its own.\n")
+    parts.append(
+        "## `[[defense]]`\n\n`name` names the defense; its parameters stand beside it. Each gets a run of its own.\n"
+    )
     parts += [_section(f"Parameters of `{plugin.name}`", plugin, level=3) for plugin in DEFENSES]
     return "\n".join(parts)
 

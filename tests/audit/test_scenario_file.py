@@ -1,0 +1,106 @@
+"""Scenario files: what is wrong is said in one line, with the place and the remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedleak.audit.planning import plan_audit
+from fedleak.audit.scenario_file import built_in_scenario, load_scenario, parse_scenario
+from fedleak.audit.scenario_reference import scenario_reference
+from fedleak.core.errors import InputError, ScenarioError
+
+GOOD = """
+title = "test"
+[data]
+source = "sklearn:breast_cancer"
+max_rows = 40
+[federation]
+protocol = "vertical-logistic"
+cipher = "sealed"
+batch_size = 8
+epochs = 1
+[federation.partition]
+by = "ratio"
+[[federation.parties]]
+name = "bank"
+role = "active"
+n_columns = 10
+[[federation.parties]]
+name = "fintech"
+role = "passive"
+n_columns = 20
+[[adversary]]
+parties = ["fintech"]
+[[defense]]
+name = "gaussian-noise"
+sigma = 3.0
+"""
+
+MISTAKES = [
+    ("epochs = 1", "epoch = 1", r"federation: unknown key 'epoch'. Did you mean \"epochs\"\?"),
+    ("batch_size = 8", 'batch_size = "8"', "federation.batch_size must be a whole number; got a text '8'"),
+    ("batch_size = 8", "batch_size = true", "federation.batch_size must be a whole number; got true or false True"),
+    ("batch_size = 8", "batch_size = 0", "federation: batch_size must be 1 or more; got 0"),
+    ('"vertical-logistic"', '"vertical-logistik"', 'unknown protocol .*Did you mean "vertical-logistic"'),
+    ('role = "passive"', 'role = "pasive"', 'must be one of .*Did you mean "passive"'),
+    ('role = "passive"', 'role = "arbiter"', "the role of 'fintech' must be one of active, passive"),
+    ('parties = ["fintech"]', 'parties = ["fintec"]', 'unknown party .*Did you mean "fintech"'),
+    ("[data]", "[dta]", "unknown section 'dta'. Did you mean \"data\""),
+    ('name = "gaussian-noise"', 'name = "gausian-noise"', 'unknown defense .*Did you mean "gaussian-noise"'),
+    ("sigma = 3.0", "sigma = -1", "sigma of gaussian-noise must be above 0"),
+    ("sigma = 3.0", "sigmas = 3.0", "defense\\[0\\]: unknown key 'sigmas'"),
+    ('name = "fintech"', 'name = "bank"', "two parties are called 'bank'"),
+    ('title = "test"', 'title = "test', "not valid TOML"),
+    ('title = "test"', "seed = -1", "seed must be a whole number from 0 on"),
+    ('cipher = "sealed"', 'cipher = "rsa"', "federation.cipher must be one of paillier, sealed; got 'rsa'"),
+    ('[[adversary]]\nparties = ["fintech"]', "", "the section .adversary. is missing"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "message"), MISTAKES)
+def test_a_mistake_is_named(good, bad, message):
+    assert good in GOOD
+    with pytest.raises(ScenarioError, match=message) as caught:
+        parse_scenario(GOOD.replace(good, bad))
+    assert "\n" not in str(caught.value).split("TOML")[0]
+
+
+def test_a_column_that_two_parties_claim():
+    text = GOOD.replace("n_columns = 10", 'columns = ["a", "b"]').replace("n_columns = 20", 'columns = ["b", "c"]')
+    with pytest.raises(ScenarioError, match="the column 'b' is claimed by 'bank' and 'fintech'"):
+        parse_scenario(text)
+
+
+def test_a_batch_larger_than_the_table():
+    with pytest.raises(ScenarioError, match=r"federation\.batch_size must be at most the 32 training rows; got 33"):
+        plan_audit(parse_scenario(GOOD.replace("batch_size = 8", "batch_size = 33")))
+
+
+def test_a_label_with_three_classes():
+    with pytest.raises(InputError, match="positive"):
+        plan_audit(parse_scenario(GOOD.replace("breast_cancer", "iris").replace("= 10", "= 2").replace("= 20", "= 2")))
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        load_scenario(tmp_path / "nothing.toml")
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScenarioError, match="must be UTF-8 text"):
+        load_scenario(path)
+
+
+def test_the_built_in_scenario_is_valid_and_uses_real_keys():
+    scenario = built_in_scenario()
+    assert scenario.settings.key_bits == 2048
+    assert scenario.settings.cipher == "paillier"
+
+
+def test_the_reference_page_is_up_to_date():
+    from pathlib import Path
+
+    page = Path(__file__).parents[2] / "docs" / "scenario.md"
+    assert page.read_text(encoding="utf-8") == scenario_reference(), "run: make docs"

@@ -1,0 +1,121 @@
+"""Metrics against figures computed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedleak.core.guess import Guess, Status
+from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.secret import Secret, SecretKind, Symmetry
+from fedleak.core.truth import SecretValues
+from fedleak.metrics.cells_recovered import CellsRecovered
+from fedleak.metrics.label_accuracy import LabelAccuracy
+from fedleak.metrics.mean_error import MeanError
+
+NOTHING: frozenset[Symmetry] = frozenset()
+LABELS = Secret(SecretKind.LABELS, "bank")
+FEATURES = Secret(SecretKind.FEATURES, "bank")
+
+
+def truth(values, ids=None) -> SecretValues:
+    cells = np.array(values, dtype=float)
+    ids = np.arange(len(cells)) if ids is None else np.array(ids)
+    ranges = np.column_stack([cells.min(axis=0), cells.max(axis=0)])
+    return SecretValues(ids, tuple(f"c{i}" for i in range(cells.shape[1])), cells, ranges)
+
+
+def guess(secret, values, ids=None, candidates=()) -> Guess:
+    cells = np.array(values, dtype=float)
+    ids = np.arange(len(cells)) if ids is None else np.array(ids)
+    return Guess(secret, Status.PARTIAL, ids, cells, candidates=tuple(np.array(c, dtype=float) for c in candidates))
+
+
+def score(metric, made, true, knowledge=None, up_to=NOTHING):
+    return metric.score(made, true, knowledge or Knowledge(), up_to=up_to, rng=np.random.default_rng(0))
+
+
+def test_label_accuracy_and_its_majority_baseline():
+    found = score(LabelAccuracy(), guess(LABELS, [[1], [0], [0], [1]]), truth([[1], [1], [0], [1]]))
+    assert found.value == 0.75
+    assert found.baseline == 0.75
+    assert not found.beats_baseline
+    assert found.n == 4
+
+
+def test_a_row_without_a_guess_counts_as_the_majority_class():
+    made = guess(LABELS, [[0.0], [np.nan]], ids=[3, 2])
+    found = score(LabelAccuracy(), made, truth([[1], [1], [0], [0], [1]]))
+    # Rows 0, 1, 2, 4 fall back to the majority 1 (three right), row 3 is guessed right.
+    assert found.value == pytest.approx(4 / 5)
+    assert found.baseline == pytest.approx(3 / 5)
+
+
+def test_candidates_score_as_their_mean_never_the_best():
+    right, wrong = [[1], [0], [0], [1]], [[0], [1], [1], [0]]
+    made = guess(LABELS, right, candidates=(right, wrong))
+    assert score(LabelAccuracy(), made, truth(right)).value == 0.5
+
+
+def test_cells_recovered_counts_one_percent_of_the_range():
+    true = truth([[0.0, 5.0], [100.0, 6.0], [50.0, 7.0]])
+    made = guess(FEATURES, [[0.9, 5.0], [98.0, 6.03], [np.nan, 7.0]])
+    found = score(CellsRecovered(), made, true)
+    assert found.value == pytest.approx(3 / 6)  # 0.9 of 100 and two exact ones; 0.03 of 2 is too far
+    assert found.baseline == pytest.approx(2 / 6)  # one constant a column hits one cell each
+
+
+def test_known_cells_count_neither_way():
+    true = truth([[0.0], [10.0], [20.0]])
+    known = Knowledge(cells=(KnownCells("bank", np.array([1]), np.array([0]), np.array([10.0])),))
+    made = guess(FEATURES, [[0.0], [10.0], [3.0]])
+    found = score(CellsRecovered(), made, true, known)
+    assert found.value == 0.5
+    assert found.n == 2
+
+
+def test_mean_error_is_a_share_of_the_range():
+    true = truth([[0.0], [10.0], [5.0]])
+    found = score(MeanError(), guess(FEATURES, [[1.0], [10.0], [np.nan]]), true)
+    assert found.value == pytest.approx(0.1 / 3)  # the cell without a guess gets the median, which is right
+    assert found.baseline == pytest.approx((0.5 + 0.5) / 3)
+
+
+def test_global_sign_is_forgiven_only_where_declared():
+    true = truth([[1.0], [-2.0], [3.0]])
+    made = guess(FEATURES, [[-1.0], [2.0], [-3.0]])
+    assert score(CellsRecovered(), made, true).value == 0.0
+    assert score(CellsRecovered(), made, true, up_to=frozenset({Symmetry.GLOBAL_SIGN})).value == 1.0
+
+
+def test_row_order_is_matched_optimally_where_declared():
+    rng = np.random.default_rng(3)
+    cells = rng.standard_normal((12, 3))
+    made = guess(FEATURES, cells[rng.permutation(12)])
+    assert score(CellsRecovered(), made, truth(cells), up_to=frozenset({Symmetry.ROW_ORDER})).value == 1.0
+    assert score(CellsRecovered(), made, truth(cells)).value < 0.5
+
+
+def test_a_rotation_is_undone_where_declared():
+    rng = np.random.default_rng(4)
+    cells = rng.standard_normal((12, 3))
+    turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    made = guess(FEATURES, cells @ turn)
+    assert score(MeanError(), made, truth(cells), up_to=frozenset({Symmetry.ROTATION})).value < 1e-12
+    assert score(MeanError(), made, truth(cells)).value > 0.05
+
+
+def test_the_interval_covers_the_true_rate_about_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(100):
+        labels = rng.integers(0, 2, (200, 1)).astype(float)
+        made = np.where(rng.random((200, 1)) < 0.7, labels, 1 - labels)
+        low, high = score(LabelAccuracy(), guess(LABELS, made), truth(labels)).ci
+        covered += low <= 0.7 <= high
+    assert 85 <= covered <= 100
+
+
+def test_a_guess_of_the_wrong_width_is_refused():
+    with pytest.raises(ValueError, match="must have 2 columns; got 1"):
+        score(MeanError(), guess(FEATURES, [[1.0]]), truth([[1.0, 2.0]]))
