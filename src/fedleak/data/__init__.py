@@ -1,1 +1,58 @@
-"""Tables and images from their sources, and their partition among parties."""
+"""Tables and images from their sources, and their partition among parties.
+
+    spec = DataSpec(source="sklearn:breast_cancer")
+    table = load_table(spec)
+    parties = split_vertical(table, ByRatio({"bank": 0.4, "fintech": 0.6}), labels_at="bank", rng=rng)
+
+pandas, scikit-learn and SciPy are imported where they are used, never with this package.
+"""
+
+from fedleak.data.columns import ColumnEncoding
+from fedleak.data.decoding import decode, decode_cells
+from fedleak.data.encoding import EncodedTable, encode, load_table
+from fedleak.data.frames import from_arrays, from_pandas
+from fedleak.data.images import ImageSet, load_images
+from fedleak.data.labels import LabelEncoding
+from fedleak.data.partition.by_columns import ByColumns
+from fedleak.data.partition.by_correlation import ByCorrelation
+from fedleak.data.partition.by_ratio import ByRatio
+from fedleak.data.partition.holdout import split_holdout
+from fedleak.data.partition.horizontal import ByRowCount, ByRowRatio, HorizontalPartition, split_horizontal
+from fedleak.data.partition.label_skew import ByLabelSkew
+from fedleak.data.partition.patches import ByPatches, split_images
+from fedleak.data.partition.vertical import VerticalPartition, split_vertical
+from fedleak.data.raw import RawColumn, RawTable
+from fedleak.data.sources import load
+from fedleak.data.spec import DataSpec, EncodingOptions
+
+__all__ = [
+    "ByColumns",
+    "ByCorrelation",
+    "ByLabelSkew",
+    "ByPatches",
+    "ByRatio",
+    "ByRowCount",
+    "ByRowRatio",
+    "ColumnEncoding",
+    "DataSpec",
+    "EncodedTable",
+    "EncodingOptions",
+    "HorizontalPartition",
+    "ImageSet",
+    "LabelEncoding",
+    "RawColumn",
+    "RawTable",
+    "VerticalPartition",
+    "decode",
+    "decode_cells",
+    "encode",
+    "from_arrays",
+    "from_pandas",
+    "load",
+    "load_images",
+    "load_table",
+    "split_holdout",
+    "split_horizontal",
+    "split_images",
+    "split_vertical",
+]

@@ -1,0 +1,1 @@
+"""Who holds what: tables by columns, rows among parties, images by patches."""
