@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import FloatArray, freeze
 from fedleak.core.score import Score
 from fedleak.core.secret import Secret
 
@@ -45,10 +45,20 @@ class Theory:
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """A few true and guessed values side by side, for the picture."""
+    """A few true and guessed values side by side, for the picture.
+
+    Any shape: three or more axes are (images, height, width[, channels]) with pixels from 0 to 1. A
+    cell that the attack did not guess is NaN.
+    """
 
     true: FloatArray
     guessed: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.true.shape != self.guessed.shape:
+            raise ValueError(f"Exhibit guessed must have the shape {self.true.shape}; got {self.guessed.shape}")
+        object.__setattr__(self, "true", freeze(self.true))
+        object.__setattr__(self, "guessed", freeze(self.guessed))
 
 
 @dataclass(frozen=True, eq=False)

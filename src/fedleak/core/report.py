@@ -28,6 +28,7 @@ class Report:
     environment: Mapping[str, ScalarValue]
     runs: tuple[RunSummary, ...]
     findings: tuple[Finding, ...]
+    advice: tuple[str, ...] = ()  # what to change, a sentence each, the most useful first
 
     @property
     def worst(self) -> Severity:

@@ -1,0 +1,88 @@
+"""Findings in the order in which people ask about them: by adversary, then by attack, then by defense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fedleak.core.finding import Finding, Mode, Outcome, Severity
+from fedleak.core.secret import Secret
+
+ANSWERS = frozenset({Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE})
+FIGURES = frozenset({Outcome.LEAK, Outcome.NO_LEAK})
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One attack on one secret by one adversary: its findings without and with each defense."""
+
+    attack: str
+    secret: Secret
+    findings: tuple[Finding, ...]  # the one without a defense first
+
+    @property
+    def answered(self) -> bool:
+        return any(finding.outcome in ANSWERS for finding in self.findings)
+
+    @property
+    def worst(self) -> Severity:
+        return max(finding.severity for finding in self.findings)
+
+    def undefended(self) -> Finding | None:
+        return next((finding for finding in self.findings if finding.defense is None), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Opponent:
+    """An adversary in one mode, with everything that it tried; the worst case first."""
+
+    names: tuple[str, ...]
+    mode: Mode
+    cases: tuple[Case, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for case in self.cases for finding in case.findings)
+
+
+@dataclass(frozen=True, eq=False)
+class Silence:
+    """Findings without a figure that share outcome and reason."""
+
+    outcome: Outcome
+    why: str
+    findings: tuple[Finding, ...]
+
+
+def opponents(findings: Iterable[Finding]) -> tuple[Opponent, ...]:
+    grouped: dict[tuple[tuple[str, ...], Mode], list[Finding]] = {}
+    for finding in findings:
+        grouped.setdefault((finding.adversary, finding.mode), []).append(finding)
+    return tuple(Opponent(names, mode, _cases(members)) for (names, mode), members in grouped.items())
+
+
+def silences(findings: Iterable[Finding]) -> tuple[Silence, ...]:
+    """Every finding that is neither leak nor no_leak, with its reason: none of them is a zero."""
+    grouped: dict[tuple[Outcome, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.outcome not in FIGURES:
+            grouped.setdefault((finding.outcome, finding.why), []).append(finding)
+    order = list(Outcome)
+    keys = sorted(grouped, key=lambda key: order.index(key[0]))
+    return tuple(Silence(outcome, why, tuple(grouped[outcome, why])) for outcome, why in keys)
+
+
+def _cases(findings: Iterable[Finding]) -> tuple[Case, ...]:
+    grouped: dict[tuple[str, Secret], list[Finding]] = {}
+    for finding in findings:
+        grouped.setdefault((finding.attack, finding.secret), []).append(finding)
+    cases = [
+        Case(attack, secret, tuple(sorted(members, key=lambda finding: finding.defense is not None)))
+        for (attack, secret), members in grouped.items()
+    ]
+    return tuple(sorted(cases, key=_urgency, reverse=True))
+
+
+def _urgency(case: Case) -> tuple[int, int, bool]:
+    first = case.findings[0]
+    return case.worst, first.severity, case.answered

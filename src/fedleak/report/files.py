@@ -1,0 +1,27 @@
+"""Writing a whole file or nothing."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from fedleak.core.errors import InputError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write to a temporary name beside the file, then rename: no reader ever sees a half-written one.
+
+    A lone surrogate (a file name that is not UTF-8 can bring one in) is written as a question mark.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"{path} must be a file that can be written; got: {error.strerror or error}. Choose another --out folder"
+        ) from error
+    finally:
+        with suppress(OSError):  # the folder itself may be what is missing
+            temporary.unlink(missing_ok=True)

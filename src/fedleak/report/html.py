@@ -1,0 +1,182 @@
+"""A report as one HTML file that needs nothing else: no request, no script, style and pictures inline.
+
+The templates lie in the package; everything that a report brings along is escaped on its way in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Report, RunSummary
+from fedleak.report.agreement import agreement, agreement_words
+from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
+from fedleak.report.defense_effect import defenses, effects, honest_run
+from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
+from fedleak.report.files import write_whole
+from fedleak.report.safe_text import visible
+from fedleak.report.svg import exhibit_picture, exhibit_words, score_bar
+from fedleak.report.verdict import statement, worst_leak
+from fedleak.report.wording import (
+    MODE_MEANING,
+    OUTCOME_MEANING,
+    OUTCOME_WORDS,
+    SECRET_WORDS,
+    joined,
+    leak_sentence,
+    possessive,
+    severity_words,
+    who,
+)
+
+PERCENT_GAP = re.compile(r"(?<=\d) %")
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedCase:
+    """A row of the table of defenses: one case under no defense and under each; None where it was not tried."""
+
+    opponent: Opponent
+    case: Case
+    findings: tuple[Finding | None, ...]
+
+
+def render(report: Report) -> str:
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            title=page_title(report),
+            top=statement(report),
+            style=Markup(_template_text("style.css")),
+            opponents=opponents(report.findings),
+            silences=_silences_by_outcome(report),
+            defenses=defenses(report),
+            effects=effects(report),
+            compared=compared_cases(report),
+            honest_runs=_honest_runs(report),
+            utilities=tuple(dict.fromkeys(name for run in report.runs for name in run.utility)),
+            shown_owners=_shown_owners(report),
+        )
+    )
+
+
+def write(report: Report, path: Path) -> None:
+    write_whole(path, render(report))
+
+
+def page_title(report: Report) -> str:
+    """The scenario's name, or else its protocol."""
+    federation = report.scenario.get("federation")
+    candidates = (
+        report.scenario.get("name"),
+        federation.get("protocol") if isinstance(federation, Mapping) else None,
+    )
+    return next((name for name in candidates if isinstance(name, str) and name), "federation")
+
+
+def compared_cases(report: Report) -> tuple[ComparedCase, ...]:
+    """Every case that was tried under some defense, in the order of the page."""
+    names = (None, *defenses(report))
+    rows = []
+    for opponent in opponents(report.findings):
+        for case in opponent.cases:
+            by_defense = {finding.defense: finding for finding in case.findings}
+            if case.answered and set(by_defense) - {None}:
+                rows.append(ComparedCase(opponent, case, tuple(by_defense.get(name) for name in names)))
+    return tuple(rows)
+
+
+def _honest_runs(report: Report) -> tuple[RunSummary | None, ...]:
+    return tuple(honest_run(report, name) for name in (None, *defenses(report)))
+
+
+def _silences_by_outcome(report: Report) -> dict[Outcome, list[Silence]]:
+    grouped: dict[Outcome, list[Silence]] = {}
+    for silence in silences(report.findings):
+        grouped.setdefault(silence.outcome, []).append(silence)
+    return grouped
+
+
+def _shown_owners(report: Report) -> tuple[str, ...]:
+    """Whose true values the page shows: a reason not to pass it on."""
+    return tuple(dict.fromkeys(finding.secret.owner for finding in report.findings if finding.exhibit is not None))
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_template_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless,
+    )
+    environment.filters.update(percent=percent, duration=duration, joined=joined, who=who, metric_words=metric_words)
+    environment.globals.update(
+        agreement=agreement,
+        agreement_words=agreement_words,
+        count=count,
+        exhibit_picture=exhibit_picture,
+        exhibit_words=exhibit_words,
+        figure=figure,
+        interval=interval,
+        holds_nested=_holds_nested,
+        is_list=_is_list,
+        is_mapping=lambda value: isinstance(value, Mapping),
+        leak_sentence=leak_sentence,
+        missing=MISSING,
+        mode_meaning=MODE_MEANING,
+        outcome_meaning=OUTCOME_MEANING,
+        outcome_words=OUTCOME_WORDS,
+        possessive=possessive,
+        plain_words=_plain_words,
+        score_bar=score_bar,
+        secret_words=SECRET_WORDS,
+        severity_words=severity_words,
+        worst_leak=worst_leak,
+    )
+    return environment
+
+
+def _template_text(name: str) -> str:
+    return resources.files("fedleak.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _harmless(value: object) -> object:
+    """Control characters written out, before Jinja escapes; our own markup passes. No line ends before a "%"."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return PERCENT_GAP.sub("\u00a0%", visible(value))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _holds_nested(values: Sequence[object]) -> bool:
+    return any(isinstance(value, Mapping | list | tuple) for value in values)
+
+
+def _plain_words(value: object) -> str:
+    """A scalar, or a list of scalars, of the scenario or the environment."""
+    match value:
+        case None:
+            return MISSING
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return ", ".join(_plain_words(member) for member in value) or MISSING
+        case Mapping():
+            return MISSING
+        case float():
+            return f"{value:.12g}"
+    return str(value)

@@ -1,0 +1,225 @@
+"""A report in the terminal: the verdict first, then a table for each adversary, the model, and what gave no figure.
+
+Everything that a report brings along is printed as plain text: no markup, no control characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fedleak.core.finding import Finding, Outcome, Severity
+from fedleak.core.report import Report, RunSummary
+from fedleak.report.agreement import Agreement, agreement
+from fedleak.report.cases import Opponent, Silence, opponents, silences
+from fedleak.report.defense_effect import effects
+from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
+from fedleak.report.safe_text import visible
+from fedleak.report.terminal_name import Name
+from fedleak.report.verdict import statement
+from fedleak.report.wording import OUTCOME_WORDS, SECRET_WORDS, severity_words, who
+
+WIDE = 124  # columns from which every figure gets a column of its own
+WIDEST = 160  # columns that a table fills
+STYLES = {
+    Outcome.LEAK: "bold red",
+    Outcome.NO_LEAK: "green",
+    Outcome.NOT_IDENTIFIABLE: "cyan",
+    Outcome.UNDETERMINED: "yellow",
+    Outcome.SKIPPED: "dim",
+    Outcome.ERRORED: "yellow",
+}
+SEVERITY_STYLES = {
+    Severity.NONE: "green",
+    Severity.LOW: "yellow",
+    Severity.MEDIUM: "bold yellow",
+    Severity.HIGH: "bold red",
+}
+TONE_STYLES = {severity.label: style for severity, style in SEVERITY_STYLES.items()} | {"unmeasured": "bold"}
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    cell: Callable[[Finding], RenderableType]
+    ratio: int | None = None
+
+
+def print_report(report: Report, console: Console) -> None:
+    _print_statement(report, console)
+    for opponent in opponents(report.findings):
+        _print_opponent(opponent, console)
+    _print_runs(report, console)
+    _print_silences(silences(report.findings), console)
+    _print_list("What to change", report.advice, console)
+
+
+def _print_statement(report: Report, console: Console) -> None:
+    top = statement(report)
+    console.print(Text.assemble((f"{top.level}: ", TONE_STYLES[top.tone]), (visible(top.headline), "bold")))
+    for line in (top.meaning, *(f"Also: {line}" for line in top.also), top.remedy, top.tally):
+        if line:
+            console.print(_plain(line))
+
+
+def _print_opponent(opponent: Opponent, console: Console) -> None:
+    measured = [finding for finding in opponent.findings if finding.outcome is not Outcome.SKIPPED]
+    console.print()
+    console.print(_plain(f"What {who(opponent.names)} can learn ({opponent.mode.value})", "bold underline"))
+    if not measured:
+        console.print(_plain("Every attack was skipped; the reasons are below."))
+        return
+    columns = _wide_columns() if console.width >= WIDE else _narrow_columns()
+    table = _table(width=min(console.width, WIDEST))
+    for column in columns:
+        table.add_column(column.title, overflow="fold", ratio=column.ratio)
+    for finding in measured:
+        table.add_row(*(column.cell(finding) for column in columns))
+    console.print(table)
+
+
+def _wide_columns() -> tuple[Column, ...]:
+    return (
+        Column("attack", lambda finding: Name(finding.attack), 5),
+        Column("secret", _secret, 4),
+        Column("defense", _defense, 4),
+        Column("outcome", _outcome, 3),
+        Column("measured", _value, 5),
+        Column("baseline", _baseline, 2),
+        Column("cells", lambda finding: _plain(percent(finding.cells_recovered)), 2),
+        Column("theory", _theory, 4),
+        Column("severity", _severity, 2),
+    )
+
+
+def _narrow_columns() -> tuple[Column, ...]:
+    """The same figures in four columns: 80 characters are not enough for nine."""
+    return (
+        Column("attack on secret", lambda finding: Group(Name(finding.attack), _secret(finding)), 6),
+        Column("defense", _defense, 4),
+        Column("outcome, severity, theory", _outcome_lines, 5),
+        Column("measured", _measured_lines, 6),
+    )
+
+
+def _secret(finding: Finding) -> Text:
+    return _plain(f"{SECRET_WORDS[finding.secret.kind]} of {finding.secret.owner}")
+
+
+def _defense(finding: Finding) -> Name:
+    return Name(finding.defense or "none", "" if finding.defense else "dim")
+
+
+def _outcome(finding: Finding) -> Text:
+    return Text(OUTCOME_WORDS[finding.outcome], style=STYLES[finding.outcome])
+
+
+def _severity(finding: Finding) -> Text:
+    return Text(severity_words(finding), style=SEVERITY_STYLES[finding.severity])
+
+
+def _theory(finding: Finding) -> Text:
+    agreed = agreement(finding)
+    style = "bold yellow" if agreed is Agreement.DISAGREES else ""
+    silent = agreed in {Agreement.NO_PREDICTION, Agreement.NO_MEASUREMENT}
+    return _plain(finding.theory.verdict if silent else f"{finding.theory.verdict}, {agreed.value}", style)
+
+
+def _value(finding: Finding) -> Text:
+    score = finding.score
+    if score is None:
+        return Text(MISSING)
+    lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
+    if interval(score):
+        lines.append(Text(f"[{interval(score)}]", style="dim"))
+    return _lines(*lines)
+
+
+def _baseline(finding: Finding) -> Text:
+    return Text(MISSING if finding.score is None else figure(finding.score.metric, finding.score.baseline))
+
+
+def _outcome_lines(finding: Finding) -> Text:
+    lines = [_outcome(finding)]
+    if severity_words(finding) != MISSING:
+        lines.append(Text.assemble("severity ", _severity(finding)))
+    return _lines(*lines, Text.assemble("theory ", _theory(finding)))
+
+
+def _measured_lines(finding: Finding) -> Text:
+    if finding.score is None:
+        return _plain(finding.why)
+    lines = [_value(finding), Text.assemble("baseline ", _baseline(finding))]
+    if finding.cells_recovered is not None:
+        lines.append(Text(f"cells {percent(finding.cells_recovered)}"))
+    return _lines(*lines)
+
+
+def _print_runs(report: Report, console: Console) -> None:
+    if not report.runs:
+        return
+    console.print()
+    console.print(_plain("What it costs: the model in each run", "bold underline"))
+    metrics = tuple(dict.fromkeys(name for run in report.runs for name in run.utility))
+    table = _table()
+    for title in ("defense", "deviation", *metrics, "time"):
+        table.add_column(_plain(metric_words(title)), overflow="fold")
+    for run in report.runs:
+        table.add_row(*_run_cells(run, metrics))
+    console.print(table)
+    _print_list("", [f"{effect.defense} {effect.words()}." for effect in effects(report)], console)
+    _print_list("", [f"{run.defense or 'no defense'}: {note}" for run in report.runs for note in run.notes], console)
+
+
+def _run_cells(run: RunSummary, metrics: Iterable[str]) -> list[Text]:
+    figures = [_plain(figure(name, run.utility.get(name))) for name in metrics]
+    return [_plain(run.defense or "none"), _plain(run.deviation or "none"), *figures, Text(duration(run.seconds))]
+
+
+def _print_silences(silent: tuple[Silence, ...], console: Console) -> None:
+    if not silent:
+        return
+    n_findings = sum(len(group.findings) for group in silent)
+    console.print()
+    console.print(_plain(f"{count(n_findings, 'finding')} without a figure: none of these is a zero", "bold underline"))
+    for group in silent:
+        attacks = ", ".join(dict.fromkeys(finding.attack for finding in group.findings))
+        head = Text.assemble((OUTCOME_WORDS[group.outcome], STYLES[group.outcome]), f" {len(group.findings)} × ")
+        _print_item(Text.assemble(head, _plain(f"{attacks}: {group.why}")), console)
+
+
+def _print_list(title: str, lines: Iterable[str], console: Console) -> None:
+    lines = tuple(lines)
+    if lines and title:
+        console.print()
+        console.print(_plain(title, "bold underline"))
+    for line in lines:
+        _print_item(_plain(line), console)
+
+
+def _print_item(text: Text, console: Console) -> None:
+    marker = Table.grid(padding=(0, 1, 0, 0))
+    marker.add_row(Text("•"), text)
+    console.print(Padding(marker, (0, 0, 0, 1)))
+
+
+def _table(width: int | None = None) -> Table:
+    """With a width, the columns share it by their ratios, so that the tables of all adversaries line up."""
+    lined = width is not None
+    return Table(
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False, show_lines=lined, width=width
+    )
+
+
+def _plain(text: str, style: str = "") -> Text:
+    return Text(visible(text), style=style)
+
+
+def _lines(*lines: Text) -> Text:
+    return Text("\n").join(lines)

@@ -1,0 +1,138 @@
+"""The answer in plain words: what the worst leak is, what it means for the data owner, and what helps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import isfinite
+
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Report
+from fedleak.core.secret import SecretKind
+from fedleak.report.cases import ANSWERS, FIGURES
+from fedleak.report.defense_effect import best_effect, defenses
+from fedleak.report.figures import count
+from fedleak.report.wording import RECOVERS_FROM, joined, leak_sentence, possessive, share_recovered, who
+
+CONSEQUENCES = {
+    SecretKind.LABELS: "The label is what {owner} knows about each person: who defaulted, who is ill, who bought.",
+    SecretKind.FEATURES: "These are the columns that {owner} was to keep at home.",
+    SecretKind.RESIDUALS: (
+        "A residual is the model's error on one record: its sign shows a class label, "
+        "and labels and features are solved for from it."
+    ),
+    SecretKind.PARTIAL_SCORES: (
+        "A partial score sums up what {owner}'s columns say about one person, and other attacks start from it."
+    ),
+    SecretKind.GRAM: (
+        "Inner products show which of {owner}'s records are alike, and fix its columns up to a rotation: "
+        "a few known cells undo that."
+    ),
+    SecretKind.WEIGHTS: "The weights show how each of {owner}'s columns bears on the outcome.",
+    SecretKind.THRESHOLDS: "The split points show where {owner}'s columns divide people.",
+    SecretKind.RANGES: "The ranges bracket each of {owner}'s values; every further split narrows them.",
+    SecretKind.IMAGES: "These are the pictures themselves, which {owner} was to keep at home.",
+}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The top of every report."""
+
+    level: str  # two words before the headline
+    tone: str  # its colour: none, low, medium, high, or unmeasured
+    headline: str
+    meaning: str  # for the data owner; this and the next two are empty where nothing leaked
+    also: tuple[str, ...]  # the worst leak of every other secret
+    remedy: str
+    tally: str  # how many findings of which kind
+
+
+def statement(report: Report) -> Statement:
+    worst = worst_leak(report.findings)
+    if worst is None:
+        return _without_leak(report)
+    return Statement(
+        level=f"Severity {worst.severity.label}",
+        tone=worst.severity.label,
+        headline=f"{leak_sentence(worst)}.",
+        meaning=_meaning(worst),
+        also=_other_leaks(report, worst),
+        remedy=_remedy(report),
+        tally=_tally(report),
+    )
+
+
+def worst_leak(findings: tuple[Finding, ...]) -> Finding | None:
+    """The gravest leak, the one without a defense where two are equal."""
+    leaks = [finding for finding in findings if finding.outcome is Outcome.LEAK]
+    return max(leaks, key=_gravity, default=None)
+
+
+def _gravity(finding: Finding) -> tuple[int, bool, float]:
+    share = share_recovered(finding)
+    return finding.severity, finding.defense is None, share if share is not None and isfinite(share) else 0.0
+
+
+def _without_leak(report: Report) -> Statement:
+    """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all."""
+    n_measured = sum(finding.outcome in FIGURES for finding in report.findings)
+    if n_measured == 1:
+        headline = "The one attack that was measured did no better than prior knowledge alone."
+    elif n_measured:
+        headline = f"None of the {n_measured} attacks that were measured did better than prior knowledge alone."
+    elif any(finding.outcome in ANSWERS for finding in report.findings):
+        headline = "No attack could single out a secret."
+    else:
+        headline = "No attack gave an answer." if report.findings else "No attack was tried."
+    answered = any(finding.outcome in ANSWERS for finding in report.findings)
+    level, tone = ("No leak found", "none") if answered else ("Not measured", "unmeasured")
+    return Statement(level, tone, headline, meaning="", also=(), remedy="", tally=_tally(report))
+
+
+def _meaning(worst: Finding) -> str:
+    owner, secret = worst.secret.owner, possessive(worst.secret)
+    adversary = who(worst.adversary)
+    share = share_recovered(worst)
+    consequence = CONSEQUENCES[worst.secret.kind].format(owner=owner)
+    if share is not None and share >= RECOVERS_FROM:
+        return f"{consequence} Count {secret} as disclosed to {adversary} for every record that takes part."
+    return f"{consequence} Not all is disclosed, but {adversary} can tell more of {secret} than prior knowledge allows."
+
+
+def _remedy(report: Report) -> str:
+    tried = defenses(report)
+    best = best_effect(report)
+    if best is not None:
+        return f"{best.defense} {best.words()}."
+    if tried:
+        return f"No defense that was tried ({joined(tried)}) stops or weakens a leak."
+    return "No defense was tried: add a [[defense]] to the scenario to see what would help."
+
+
+def _other_leaks(report: Report, worst: Finding) -> tuple[str, ...]:
+    """The worst of every other (adversary, mode, secret), so that no data owner has to look for its own."""
+    leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
+    gravest: dict[tuple[object, ...], Finding] = {_parties(worst): worst}
+    for leak in sorted(leaks, key=_gravity, reverse=True):
+        gravest.setdefault(_parties(leak), leak)
+    return tuple(f"{leak_sentence(leak)}." for leak in gravest.values() if leak is not worst)
+
+
+def _parties(finding: Finding) -> tuple[object, ...]:
+    return finding.adversary, finding.mode, finding.secret
+
+
+def _tally(report: Report) -> str:
+    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without a figure ...``"""
+    if not report.findings:
+        return ""
+    leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
+    by_severity = Counter(finding.severity for finding in leaks)
+    graded = ", ".join(f"{by_severity[severity]} {severity.label}" for severity in sorted(by_severity, reverse=True))
+    n_clean = sum(finding.outcome is Outcome.NO_LEAK for finding in report.findings)
+    n_silent = len(report.findings) - len(leaks) - n_clean
+    parts = [count(len(leaks), "leak") + (f" ({graded})" if leaks else ""), f"{n_clean} without a leak"]
+    if n_silent:
+        parts.append(f"{n_silent} without a figure (none of these is a zero)")
+    return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."

@@ -1,0 +1,121 @@
+"""The words of a report, shared by terminal and page: who learns what of whom, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from fedleak.core.finding import Finding, Mode, Outcome, Severity
+from fedleak.core.score import Better, Score
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.report.figures import MISSING, figure, is_share, metric_words, percent
+
+OUTCOME_WORDS = {
+    Outcome.LEAK: "leak",
+    Outcome.NO_LEAK: "no leak found",
+    Outcome.NOT_IDENTIFIABLE: "not identifiable",
+    Outcome.UNDETERMINED: "undetermined",
+    Outcome.SKIPPED: "skipped",
+    Outcome.ERRORED: "errored",
+}
+OUTCOME_MEANING = {
+    Outcome.LEAK: "The attack did better than prior knowledge alone allows.",
+    Outcome.NO_LEAK: "This attack did no better than prior knowledge alone; another one might.",
+    Outcome.NOT_IDENTIFIABLE: "Several secrets fit what the adversary sees, so this attack cannot tell which is true.",
+    Outcome.UNDETERMINED: "The attack ended without an answer, for want of budget or evidence.",
+    Outcome.SKIPPED: "The attack was not run: something that it needs was missing.",
+    Outcome.ERRORED: "The attack failed while it ran.",
+}
+MODE_MEANING = {
+    Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
+    Mode.ACTIVE: "An active adversary sends what it should not, where that is not noticed.",
+}
+SECRET_WORDS = {
+    SecretKind.LABELS: "labels",
+    SecretKind.FEATURES: "features",
+    SecretKind.RESIDUALS: "residuals",
+    SecretKind.PARTIAL_SCORES: "partial scores",
+    SecretKind.GRAM: "inner products of rows",
+    SecretKind.WEIGHTS: "model weights",
+    SecretKind.THRESHOLDS: "split points",
+    SecretKind.RANGES: "value ranges",
+    SecretKind.IMAGES: "images",
+}
+RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
+
+
+def joined(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def who(names: Sequence[str]) -> str:
+    return joined(names) + (" together" if len(names) > 1 else "")
+
+
+def possessive(secret: Secret) -> str:
+    """``bank's labels``."""
+    return f"{secret.owner}'s {SECRET_WORDS[secret.kind]}"
+
+
+def share_recovered(finding: Finding) -> float | None:
+    """Which part of the secret the adversary has, where a figure says so."""
+    score = finding.score
+    if finding.secret.kind is SecretKind.LABELS and score is not None and _is_hit_rate(score):
+        return score.value
+    if finding.cells_recovered is not None and isfinite(finding.cells_recovered):
+        return finding.cells_recovered
+    return score.value if score is not None and _is_hit_rate(score) else None
+
+
+def leak_sentence(finding: Finding) -> str:
+    """What the adversary learns, without a full stop: ``fintech recovers 100 % of bank's labels``."""
+    subject, secret = who(finding.adversary), possessive(finding.secret)
+    plural = len(finding.adversary) > 1
+    share = share_recovered(finding)
+    if share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
+        clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
+        measured = measured_words(finding)
+        clause += f": {measured}" if measured else ""
+    elif share >= RECOVERS_FROM:
+        clause = f"{subject} {'recover' if plural else 'recovers'} {percent(share)} of {secret}{_beside(finding)}"
+    else:
+        clause = f"{subject} {'get' if plural else 'gets'} {percent(share)} of {secret} right{_beside(finding)}"
+    if finding.mode is Mode.ACTIVE:
+        clause += ", by deviating from the protocol"
+    return clause + (f", in spite of {finding.defense}" if finding.defense else "")
+
+
+def measured_words(finding: Finding) -> str:
+    """``MSE 0.004, against 0.083 from prior knowledge alone``; empty where nothing was measured."""
+    parts = []
+    if finding.score is not None:
+        score = finding.score
+        parts.append(
+            f"{metric_words(score.metric)} {figure(score.metric, score.value)}, "
+            f"against {figure(score.metric, score.baseline)} from prior knowledge alone"
+        )
+    if finding.cells_recovered is not None:
+        parts.append(f"{percent(finding.cells_recovered)} of the cells to within 1 % of their range")
+    return "; ".join(parts)
+
+
+def severity_words(finding: Finding) -> str:
+    """A severity where there was an answer: what gave no figure is not harmless for that."""
+    silent = finding.severity is Severity.NONE and finding.score is None
+    return MISSING if silent else finding.severity.label
+
+
+def _is_hit_rate(score: Score) -> bool:
+    return score.better is Better.HIGHER and is_share(score.metric) and isfinite(score.value)
+
+
+def _beside(finding: Finding) -> str:
+    """What the share is to be held against."""
+    score = finding.score
+    if score is not None and _is_hit_rate(score) and share_recovered(finding) == score.value:
+        return f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
+    if finding.cells_recovered is not None:
+        return " to within 1 % of their range"
+    return ""

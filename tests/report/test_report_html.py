@@ -1,0 +1,261 @@
+"""The page: self-contained, inert, and honest about what was not measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_report import BANK_LABELS, sample_report
+
+from fedleak.core.finding import Exhibit, Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report, RunSummary
+from fedleak.core.score import Better, Score
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.report import html
+from fedleak.report.redaction import redact
+from fedleak.report.verdict import statement
+from fedleak.report.wording import OUTCOME_WORDS
+
+VOID = {"meta", "br"}
+POISON = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page; a tag that is closed wrongly fails."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.chunks: list[str] = []
+        self._open: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] != "style":
+            self.chunks.append(data)
+
+    @property
+    def text(self) -> str:
+        """With single ordinary spaces, whatever kind of space the page has."""
+        return " ".join(" ".join(self.chunks).split())
+
+
+def page_of(report: Report) -> Page:
+    return Page(html.render(report))
+
+
+def only(finding: Finding, report: Report | None = None) -> Report:
+    return replace(report or sample_report(), findings=(finding,), runs=(), advice=())
+
+
+def test_the_verdict_stands_at_the_top() -> None:
+    report = sample_report()
+    text = page_of(report).text
+    top = statement(report)
+    for sentence in (top.headline, top.meaning, top.remedy, *top.also, top.tally):
+        assert sentence in text
+    assert text.index(top.headline) < text.index("What each partner learns")
+
+
+def test_nothing_is_fetched_and_nothing_runs() -> None:
+    source = html.render(sample_report())
+    page = Page(source)
+    assert re.search(r"https?:|//[a-z]|url\(|@import", source) is None
+    assert {"script", "link", "iframe", "object", "embed", "img", "base", "form"}.isdisjoint(page.tags)
+    links = [value for name, value in page.attributes if name in {"href", "src", "xlink:href", "action"}]
+    assert links
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
+    assert not any(name.startswith("on") for name, _ in page.attributes)
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'; img-src data:") in page.attributes
+
+
+def test_ids_are_unique_and_links_lead_somewhere() -> None:
+    page = page_of(sample_report())
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    targets = [value[1:] for name, value in page.attributes if name == "href" and value.startswith("#")]
+    targets += [value for name, value in page.attributes if name == "aria-labelledby"]
+    assert targets
+    assert set(targets) <= set(ids)
+
+
+def poisoned_report() -> Report:
+    score = Score(POISON, 0.9, 0.5, Better.HIGHER, (0.8, 1.0), 10)
+    finding = Finding(
+        adversary=(POISON, "b"),
+        mode=Mode.ACTIVE,
+        attack=POISON,
+        secret=Secret(SecretKind.LABELS, POISON),
+        defense=None,
+        outcome=Outcome.LEAK,
+        why=POISON,
+        theory=Theory(POISON, (POISON,)),
+        severity=Severity.HIGH,
+        score=score,
+        further_scores=(score,),
+        evidence=((POISON, POISON),),
+        exhibit=Exhibit(np.array([0.0, 1.0]), np.array([0.0, 1.0])),
+    )
+    skipped = replace(finding, outcome=Outcome.SKIPPED, score=None, exhibit=None, defense=POISON)
+    return Report(
+        scenario={"name": POISON, POISON: {POISON: [POISON, {POISON: POISON}]}},
+        environment={POISON: POISON, "command": POISON},
+        runs=(RunSummary(None, POISON, {POISON: 0.5}, 1.0, (POISON,)), RunSummary(POISON, None, {POISON: 0.5}, 1.0)),
+        findings=(finding, skipped),
+        advice=(POISON,),
+    )
+
+
+def test_names_with_markup_are_inert() -> None:
+    page = page_of(poisoned_report())
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert not any(name.startswith("on") for name, _ in page.attributes)
+    harmless = set(page_of(sample_report()).tags)
+    assert set(page.tags) <= harmless
+    assert page.text.count("<script>alert(1)</script>") > 15
+
+
+def test_control_characters_are_written_out() -> None:
+    finding = replace(sample_report().findings[0], why="a\x00b\x1b[31mc\u202ed")
+    source = html.render(only(finding))
+    assert r"a\x00b\x1b[31mc\u202ed" in source
+    assert not set("\x00\x1b\u202e") & set(source)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_is_shown_with_its_reason(outcome: Outcome) -> None:
+    report = sample_report()
+    text = page_of(report).text
+    shown = [finding for finding in report.findings if finding.outcome is outcome]
+    assert shown
+    assert OUTCOME_WORDS[outcome] in text
+    for finding in shown:
+        assert finding.why in text
+
+
+@pytest.mark.parametrize("outcome", [Outcome.NOT_IDENTIFIABLE, Outcome.UNDETERMINED, Outcome.SKIPPED, Outcome.ERRORED])
+def test_what_has_no_score_is_never_a_zero(outcome: Outcome) -> None:
+    silent = Finding(("fintech",), Mode.PASSIVE, "probe", BANK_LABELS, None, outcome, "a reason", Theory("unknown", ()))
+    bare = Report({}, {}, (), (silent,))
+    text = page_of(bare).text
+    assert "a reason" in text
+    assert "None of these is a zero" in text
+    body = text[text.index("What each partner learns") :]
+    assert re.search(r"(?<![\d.])0(?![\d.])", body) is None
+    assert "severity none" not in body
+
+
+def test_a_score_that_is_not_finite_is_a_dash_and_has_no_bar() -> None:
+    finding = replace(
+        sample_report().findings[0],
+        score=Score("psnr", nan, 8.0, Better.HIGHER, (nan, nan), 5),
+        further_scores=(),
+        exhibit=None,
+    )
+    source = html.render(only(finding))
+    assert "nan" not in Page(source).text.lower().split()
+    assert 'class="bar"' not in source
+    assert "PSNR —" in Page(source).text
+
+
+def test_value_baseline_and_interval_stand_side_by_side() -> None:
+    text = page_of(only(sample_report().findings[1])).text
+    for words in ("accuracy 81.2 %", "77.8 % to 84.2 %", "62.7 % from prior knowledge alone"):
+        assert words in text
+
+
+def test_theory_stands_beside_the_measurement() -> None:
+    text = page_of(sample_report()).text
+    for finding in sample_report().findings:
+        if finding.outcome in {Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE}:
+            for reason in finding.theory.reasons:
+                assert reason in text
+    assert "Theory says that recovery is impossible. The measurement disagrees" in text
+    assert "Theory expects exact recovery. The measurement agrees." in text
+
+
+def test_defenses_stand_side_by_side_with_the_models_accuracy() -> None:
+    source = html.render(sample_report())
+    table = source[source.index('aria-label="Findings under each defense"') :]
+    table = table[: table.index("</table>")]
+    assert table.count('<th scope="col">') == 4
+    text = Page(f"<div {table}</table></div></div>".replace("<div aria", "<div><div aria", 1)).text
+    assert "the model's accuracy 96.5 % 93 % 96.5 %" in text
+    assert "leak 100 %" in text
+    assert "not identifiable no figure" in text
+
+
+def test_scenario_environment_and_command_are_on_the_page() -> None:
+    text = page_of(sample_report()).text
+    for words in ("sklearn:breast_cancer", "key bits 2048", "seed 20240611", "worst smoothness", "cipher paillier"):
+        assert words in text
+    assert "fedleak audit bank-and-fintech.toml --out fedleak-audit" in text
+
+
+def test_a_page_with_true_values_says_so_and_a_redacted_one_has_none() -> None:
+    shown = html.render(sample_report())
+    bare = html.render(redact(sample_report()))
+    assert "Keep this page private." in shown
+    assert 'class="exhibit"' in shown
+    assert "Keep this page private." not in bare
+    assert 'class="exhibit"' not in bare
+
+
+def test_an_empty_report_still_makes_a_page() -> None:
+    text = page_of(Report({}, {}, (), ())).text
+    assert "No attack was tried." in text
+    assert "Not measured" in text
+
+
+def test_the_page_is_written_whole(tmp_path: Path) -> None:
+    html.write(sample_report(), tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == html.render(sample_report())
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_title_is_the_scenarios_name_or_its_protocol() -> None:
+    assert html.page_title(sample_report()) == "Bank and fintech"
+    assert html.page_title(Report({"federation": {"protocol": "p"}}, {}, (), ())) == "p"
+    assert html.page_title(Report({"name": 3}, {}, (), ())) == "federation"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it, of ``#rrggbb``."""
+    channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_has_enough_contrast_in_both_schemes(scheme: int) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", html.render(sample_report()), flags=re.DOTALL)
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", blocks[scheme]))
+    pairs = [(text, ground) for text in ("ink", "faint") for ground in colours if ground.endswith("-soft")]
+    pairs += [(text, ground) for text in ("ink", "faint", "link") for ground in ("page", "card", "quiet-soft")]
+    pairs += [(tone, f"{tone}-soft") for tone in ("leak", "medium", "low", "safe")]
+    pairs += [(tone, "card") for tone in ("leak", "medium", "low")]
+    for text, ground in pairs:
+        darker, lighter = sorted((luminance(colours[text]), luminance(colours[ground])))
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (text, ground)

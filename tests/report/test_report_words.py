@@ -1,0 +1,253 @@
+"""The sentences: who learns what, what a defense changed, whether theory agrees, and how numbers are rounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_report import BANK_LABELS, FINTECH_FEATURES, LARGE_BATCH, NOISE, sample_report
+
+from fedleak.core.attack import Verdict
+from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report, RunSummary
+from fedleak.core.score import Better, Score
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.report.agreement import Agreement, agreement, agreement_words
+from fedleak.report.cases import opponents, silences
+from fedleak.report.defense_effect import best_effect, effects
+from fedleak.report.figures import duration, figure, metric_words, number, percent
+from fedleak.report.safe_text import visible
+from fedleak.report.verdict import CONSEQUENCES, statement, worst_leak
+from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, SECRET_WORDS, leak_sentence
+
+
+def leak(**changes: object) -> Finding:
+    return replace(sample_report().findings[0], **changes)  # type: ignore[arg-type]
+
+
+def test_every_kind_has_its_words() -> None:
+    assert set(SECRET_WORDS) == set(CONSEQUENCES) == set(SecretKind)
+    assert set(OUTCOME_WORDS) == set(OUTCOME_MEANING) == set(Outcome)
+
+
+@pytest.mark.parametrize(
+    ("finding", "sentence"),
+    [
+        (leak(), "fintech recovers 100 % of bank's labels (62.7 % from prior knowledge alone)"),
+        (
+            leak(score=Score("accuracy", 0.7, 0.627, Better.HIGHER, (0.66, 0.74), 9), defense="noise"),
+            "fintech gets 70 % of bank's labels right (62.7 % from prior knowledge alone), in spite of noise",
+        ),
+        (
+            leak(secret=FINTECH_FEATURES, adversary=("bank", "arbiter"), score=None, cells_recovered=0.97),
+            "bank and arbiter together recover 97 % of fintech's features to within 1 % of their range",
+        ),
+        (
+            leak(
+                secret=FINTECH_FEATURES,
+                mode=Mode.ACTIVE,
+                score=Score("mse", 0.01, 0.08, Better.LOWER, (0.0, 0.02), 9),
+                cells_recovered=0.1,
+            ),
+            "fintech narrows down fintech's features: MSE 0.01, against 0.08 from prior knowledge alone; "
+            "10 % of the cells to within 1 % of their range, by deviating from the protocol",
+        ),
+        (leak(score=None), "fintech narrows down bank's labels"),
+        (
+            leak(secret=Secret(SecretKind.IMAGES, "clinic"), score=Score("psnr", 40, 8, Better.HIGHER, (39, 41), 9)),
+            "fintech narrows down clinic's images: PSNR 40, against 8 from prior knowledge alone",
+        ),
+    ],
+)
+def test_a_leak_in_one_sentence(finding: Finding, sentence: str) -> None:
+    assert leak_sentence(finding) == sentence
+
+
+def test_the_worst_leak_is_the_gravest_and_rather_the_undefended_one() -> None:
+    low, high = leak(severity=Severity.LOW), leak(severity=Severity.HIGH, defense="noise")
+    assert worst_leak((low, high)) is high
+    bare = leak(severity=Severity.HIGH)
+    assert worst_leak((low, high, bare)) is bare
+    assert worst_leak((leak(outcome=Outcome.SKIPPED),)) is None
+
+
+def test_the_statement_covers_the_other_secrets_once_each() -> None:
+    top = statement(sample_report())
+    assert [line.split(" of ")[0] for line in top.also] == [
+        "bank recovers >99.9 %",
+        "bank and arbiter together get 89.3 %",
+        "bank gets 71.3 %",
+    ]
+    assert top.tally.startswith("13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without a figure")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "level", "headline"),
+    [
+        ((), "Not measured", "No attack was tried."),
+        ((Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED), "Not measured", "No attack gave an answer."),
+        ((Outcome.NOT_IDENTIFIABLE,), "No leak found", "No attack could single out a secret."),
+        ((Outcome.NO_LEAK,), "No leak found", "The one attack that was measured did no better"),
+        (
+            (Outcome.NO_LEAK, Outcome.NO_LEAK, Outcome.SKIPPED),
+            "No leak found",
+            "None of the 2 attacks that were measured",
+        ),
+    ],
+)
+def test_no_leak_is_never_called_safe(outcomes: tuple[Outcome, ...], level: str, headline: str) -> None:
+    findings = tuple(leak(outcome=outcome, severity=Severity.NONE) for outcome in outcomes)
+    top = statement(replace(sample_report(), findings=findings))
+    assert top.level == level
+    assert top.headline.startswith(headline)
+    assert "safe" not in top.headline
+
+
+def test_the_remedy_names_what_helps_or_says_that_nothing_does() -> None:
+    report = sample_report()
+    assert statement(report).remedy.startswith(f"{LARGE_BATCH} stops 1 of the 2 leaks")
+    alone = replace(report, findings=report.findings[:1], runs=report.runs[:1])
+    assert "No defense was tried" in statement(alone).remedy
+    useless = replace(alone, findings=(leak(), leak(defense="hope")))
+    assert statement(useless).remedy == "No defense that was tried (hope) stops or weakens a leak."
+
+
+def test_what_each_defense_changed() -> None:
+    by_name = {effect.defense: effect for effect in effects(sample_report())}
+    noise, batch = by_name[NOISE], by_name[LARGE_BATCH]
+    assert (noise.n_tried, noise.n_stopped, noise.n_weakened, noise.n_unanswered) == (2, 0, 2, 0)
+    assert (batch.n_tried, batch.n_stopped, batch.n_weakened, batch.n_unanswered) == (2, 1, 0, 1)
+    assert "the model's accuracy goes from 96.5 % to 93 %" in noise.words()
+    assert "1 gave no answer, which is not a success" in batch.words()
+    assert "the model's accuracy stays at 96.5 %" in batch.words()
+    best = best_effect(sample_report())
+    assert best is not None
+    assert best.defense == LARGE_BATCH
+
+
+def test_a_leak_that_only_a_defense_opens_is_told() -> None:
+    before = leak(outcome=Outcome.NO_LEAK, severity=Severity.NONE)
+    (effect,) = effects(replace(sample_report(), findings=(before, leak(defense="odd")), runs=()))
+    assert effect.n_new == 1
+    assert not effect.helps
+    assert "1 appeared that had not been there before" in effect.words()
+
+
+def test_a_deviating_run_does_not_stand_for_the_model() -> None:
+    runs = (
+        RunSummary(None, "cheat", {"accuracy": 0.1}, 1.0),
+        RunSummary(None, None, {"accuracy": 0.9}, 1.0),
+        RunSummary("noise", None, {"accuracy": 0.8}, 1.0),
+    )
+    (effect,) = effects(Report({}, {}, runs, ()))
+    assert effect.utility is not None
+    assert (effect.utility.without, effect.utility.with_defense) == (0.9, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "cells", "expected"),
+    [
+        (Verdict.EXACT, Outcome.LEAK, 1.0, Agreement.AGREES),
+        (Verdict.EXACT, Outcome.LEAK, None, Agreement.AGREES),
+        (Verdict.EXACT, Outcome.LEAK, 0.5, Agreement.FALLS_SHORT),
+        (Verdict.EXACT, Outcome.NO_LEAK, None, Agreement.DISAGREES),
+        (Verdict.EXACT, Outcome.NOT_IDENTIFIABLE, None, Agreement.DISAGREES),
+        (Verdict.PARTIAL, Outcome.LEAK, 0.5, Agreement.AGREES),
+        (Verdict.PARTIAL, Outcome.NO_LEAK, None, Agreement.DISAGREES),
+        (Verdict.IMPOSSIBLE, Outcome.LEAK, 0.5, Agreement.DISAGREES),
+        (Verdict.IMPOSSIBLE, Outcome.NO_LEAK, None, Agreement.AGREES),
+        (Verdict.IMPOSSIBLE, Outcome.NOT_IDENTIFIABLE, None, Agreement.AGREES),
+        (Verdict.UNKNOWN, Outcome.LEAK, 1.0, Agreement.NO_PREDICTION),
+        (Verdict.EXACT, Outcome.SKIPPED, None, Agreement.NO_MEASUREMENT),
+        (Verdict.EXACT, Outcome.ERRORED, None, Agreement.NO_MEASUREMENT),
+        (Verdict.IMPOSSIBLE, Outcome.UNDETERMINED, None, Agreement.NO_MEASUREMENT),
+    ],
+)
+def test_theory_against_measurement(
+    verdict: Verdict, outcome: Outcome, cells: float | None, expected: Agreement
+) -> None:
+    finding = leak(
+        theory=Theory(verdict.value, ()), outcome=outcome, cells_recovered=cells, score=None, secret=FINTECH_FEATURES
+    )
+    assert agreement(finding) is expected
+    said = agreement_words(finding)
+    assert ("agrees." in said) == (expected is Agreement.AGREES)
+    assert ("disagrees:" in said) == (expected is Agreement.DISAGREES)
+
+
+def test_cases_put_the_undefended_finding_first_and_the_worst_case_first() -> None:
+    report = sample_report()
+    groups = opponents(reversed(report.findings))
+    assert {(group.names, group.mode) for group in groups} == {
+        (("fintech",), Mode.PASSIVE),
+        (("bank",), Mode.PASSIVE),
+        (("bank",), Mode.ACTIVE),
+        (("bank", "arbiter"), Mode.PASSIVE),
+    }
+    assert sum(len(group.findings) for group in groups) == len(report.findings)
+    for group in groups:
+        assert [case.worst for case in group.cases] == sorted((case.worst for case in group.cases), reverse=True)
+        for case in group.cases:
+            assert case.findings[0].defense is None
+
+
+def test_every_finding_without_a_figure_is_in_one_silence() -> None:
+    findings = sample_report().findings
+    silent = [finding for group in silences(findings) for finding in group.findings]
+    expected = [finding for finding in findings if finding.outcome not in {Outcome.LEAK, Outcome.NO_LEAK}]
+    assert sorted(map(id, silent)) == sorted(map(id, expected))
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"), (1.0, "100 %"), (0.5, "50 %"), (0.123, "12.3 %"), (0.9999, ">99.9 %"), (0.0001, "<0.1 %"),
+        (None, "—"), (nan, "—"), (inf, "—"), (-0.1, "-10 %"),
+    ],
+)  # fmt: skip
+def test_percent(share: float | None, text: str) -> None:
+    assert percent(share) == text
+
+
+@given(st.floats(min_value=1e-12, max_value=1 - 1e-12))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_what_is_not_quite_all_or_nothing_is_not_shown_as_such(share: float) -> None:
+    assert percent(share) not in {"0 %", "100 %"}
+    assert number(share) != "0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (12345.6, "12,346"),
+        (2e12, "2.00e+12"),
+        (0.0312, "0.0312"),
+        (2.1e-13, "2.1e-13"),
+        (nan, "—"),
+        (None, "—"),
+    ],
+)
+def test_number(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_metrics_and_times_in_words() -> None:
+    assert metric_words("mse_per-feature") == "MSE per feature"
+    assert figure("correct-branching-rate", 0.5) == "50 %"
+    assert figure("mse", 0.5) == "0.5"
+    assert [duration(seconds) for seconds in (0.05, 3.21, 300, nan)] == ["50 ms", "3.2 s", "5 min", "—"]
+
+
+def test_visible_leaves_ordinary_text_alone() -> None:
+    assert visible("Zürich 東京 – naïve\n\ttab") == "Zürich 東京 – naïve\n\ttab"
+    assert visible("a\x1b\x9b\ud800\u2066") == r"a\x1b\x9b\ud800\u2066"
+
+
+def test_labels_are_scored_by_their_hit_rate_not_their_cells() -> None:
+    finding = leak(cells_recovered=0.2)
+    assert finding.secret == BANK_LABELS
+    assert "100 %" in leak_sentence(finding)
