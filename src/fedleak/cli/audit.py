@@ -8,10 +8,11 @@ import typer
 from rich.console import Console
 
 from fedleak.audit.planning import plan_audit
-from fedleak.audit.runner import Audit
+from fedleak.audit.runner import Audit, SinkFactory
 from fedleak.audit.scenario_file import built_in_scenario, load_scenario
 from fedleak.cli.bar import Bar
 from fedleak.cli.output import write_json
+from fedleak.core.errors import InputError
 from fedleak.core.finding import Severity
 from fedleak.core.report import Report
 from fedleak.core.sink import Sink
@@ -23,6 +24,7 @@ from fedleak.report.redaction import redact as redacted
 def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> int:
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
     planned = plan_audit(chosen)
+    _make_folder(out)
     interrupted = False
     with Bar() as bar:
         audit = Audit(chosen, planned, _sinks(out), bar)
@@ -39,7 +41,15 @@ def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: s
     return int(fail_on != "never" and report.worst >= Severity[fail_on.upper()])
 
 
-def _sinks(out: Path):  # type: ignore[no-untyped-def]
+def _make_folder(out: Path) -> None:
+    """Before the work, so that a wrong --out is told at once and not after a long run."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out must be a folder that can be written; got {out} ({error.strerror})") from error
+
+
+def _sinks(out: Path) -> SinkFactory:
     def sink_for(name: str) -> Sink:
         return DiskSink(out / "transcripts" / name, overwrite=True)
 
@@ -52,7 +62,7 @@ def _deliver(report: Report, out: Path, json: str | None) -> None:
     if json is not None:
         write_json(json_format.to_json(report), json)
     if json != "-":
-        terminal.show(report, Console())
+        terminal.print_report(report, Console())
         typer.echo(
             f"\nReport: {out / 'report.html'}   JSON: {out / 'report.json'}   Transcripts: {out / 'transcripts'}"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from fedleak.core.errors import InputError
+from fedleak.report.files import write_whole
 
 
 def write_json(value: Mapping[str, object], target: str) -> None:
@@ -17,15 +17,4 @@ def write_json(value: Mapping[str, object], target: str) -> None:
     if target == "-":
         typer.echo(text, nl=False)
         return
-    write_text(Path(target), text)
-
-
-def write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written ({error.strerror}); give another path") from error
+    write_whole(Path(target), text)

@@ -35,7 +35,7 @@ class ByColumns:
         frozen = MappingProxyType({party: tuple(names) for party, names in self.columns.items()})
         object.__setattr__(self, "columns", frozen)
 
-    def assign(self, table: EncodedTable, rng: np.random.Generator) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
+    def assign(self, table: EncodedTable, rng: np.random.Generator) -> Mapping[str, tuple[str, ...]]:
         check_options(self)
         owner: dict[str, str] = {}
         for party, names in self.columns.items():

@@ -39,7 +39,7 @@ class ByCorrelation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", checked_shares(self.shares))
 
-    def assign(self, table: EncodedTable, rng: np.random.Generator) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
+    def assign(self, table: EncodedTable, rng: np.random.Generator) -> Mapping[str, tuple[str, ...]]:
         check_options(self)
         columns = _by_similarity(table)
         counts = apportion(len(columns), self.shares, "columns")
