@@ -1,0 +1,115 @@
+"""Products of powers, many at once: a matrix of scalars times a vector of ciphertexts.
+
+Pippenger's buckets: ciphertexts that meet the same digit are multiplied together first, and each bucket is
+raised to its digit once. Digits are signed and odd (``signed_digits``), the ciphertexts half-size (``units``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fedleak.core.arrays import AnyArray, IntArray
+from fedleak.crypto.bigint import Mpz, powmod
+from fedleak.crypto.signed_digits import Plan, as_word_matrix, choose_plan, signed_digits
+from fedleak.crypto.units import Factor, Unit, UnitGroup
+
+BLOCK_COLUMNS = 1024  # bounds the table of shifted ciphertexts
+BLOCK_ROWS = 32  # bounds the digits held at once
+
+
+def matrix_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz]) -> list[Mpz]:
+    """For each row of the matrix, the product of ciphertext^scalar modulo n²."""
+    results = [Mpz(1)] * len(matrix)
+    for start in range(0, matrix.shape[1], BLOCK_COLUMNS):
+        block = as_word_matrix(matrix[:, start : start + BLOCK_COLUMNS])
+        partial = _block_product(group, block, ciphertexts[start : start + BLOCK_COLUMNS])
+        results = [result * part % group.n_squared for result, part in zip(results, partial, strict=True)]
+    return results
+
+
+def _block_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz]) -> list[Mpz]:
+    if bool(((matrix == 0) | (matrix == 1)).all()):
+        return [_plain_product(group, ciphertexts, np.flatnonzero(row)) for row in matrix]
+    bits = max(int(matrix.max()), -int(matrix.min())).bit_length()
+    plan = choose_plan(len(matrix), len(ciphertexts), bits)
+    factors = _shifted_factors(group, [group.split(value) for value in ciphertexts], plan.n_shifts)
+    return [
+        _row_product(group, plan, factors, factor_of, bucket_of)
+        for start in range(0, len(matrix), BLOCK_ROWS)
+        for factor_of, bucket_of in _assignments(matrix[start : start + BLOCK_ROWS], plan)
+    ]
+
+
+def _plain_product(group: UnitGroup, ciphertexts: Sequence[Mpz], chosen: IntArray) -> Mpz:
+    """A sum of plaintexts (a histogram's bin): no digits, no buckets."""
+    result = Mpz(1)
+    for column in chosen.tolist():
+        result = result * ciphertexts[column] % group.n_squared
+    return result
+
+
+def _shifted_factors(group: UnitGroup, units: Sequence[Unit], n_shifts: int) -> list[Factor]:
+    """ciphertext^(±2^shift) at index (2·shift + (1 if negative else 0))·n_columns + column."""
+    factors: list[Factor] = []
+    for shift in range(n_shifts):
+        if shift:
+            units = [group.product(unit, unit) for unit in units]
+        factors.extend(group.factor(unit) for unit in units)
+        factors.extend(group.inverse_factor(unit) for unit in units)
+    return factors
+
+
+def _assignments(matrix: AnyArray, plan: Plan) -> Iterator[tuple[IntArray, IntArray]]:
+    """For each row: which factor goes into which bucket."""
+    n_columns = matrix.shape[1]
+    none = np.empty(0, dtype=np.int64)
+    rows, factors, buckets = [none], [none], [none]
+    for digits in signed_digits(matrix, plan.width):
+        level, shift = divmod(digits.position, plan.n_shifts)
+        rows.append(digits.rows)
+        factors.append((2 * shift + (digits.values < 0)) * n_columns + digits.columns)
+        buckets.append(level * plan.n_buckets + (np.abs(digits.values) >> 1))
+    all_rows = np.concatenate(rows)
+    order = np.argsort(all_rows, kind="stable")
+    ends = np.searchsorted(all_rows[order], np.arange(1, len(matrix)))
+    yield from zip(
+        np.split(np.concatenate(factors)[order], ends), np.split(np.concatenate(buckets)[order], ends), strict=True
+    )
+
+
+def _row_product(
+    group: UnitGroup, plan: Plan, factors: Sequence[Factor], factor_of: IntArray, bucket_of: IntArray
+) -> Mpz:
+    n_squared = group.n_squared
+    products = [Mpz(1)] * (plan.n_levels * plan.n_buckets)
+    slopes = [Mpz(0)] * len(products)
+    for factor, bucket in zip(factor_of.tolist(), bucket_of.tolist(), strict=True):
+        a, slope = factors[factor]
+        products[bucket] = products[bucket] * a % n_squared
+        slopes[bucket] += slope
+    result, total_slope = Mpz(1), Mpz(0)
+    for start in range(len(products) - plan.n_buckets, -1, -plan.n_buckets):  # the highest level first
+        level = slice(start, start + plan.n_buckets)
+        raised = powmod(result, 1 << plan.n_shifts, n_squared)
+        result = raised * _weighted_product(group, products[level]) % n_squared
+        total_slope = (total_slope << plan.n_shifts) + _weighted_sum(slopes[level])
+    return group.join(result, total_slope)
+
+
+def _weighted_product(group: UnitGroup, buckets: Sequence[Mpz]) -> Mpz:
+    """The product of bucket_i^(2i+1), in two products a bucket: a product of suffix products."""
+    n_squared = group.n_squared
+    suffix, weighted = Mpz(1), Mpz(1)
+    for bucket in reversed(buckets[1:]):
+        suffix = suffix * bucket % n_squared
+        weighted = weighted * suffix % n_squared
+    return weighted * weighted % n_squared * (suffix * buckets[0] % n_squared) % n_squared
+
+
+def _weighted_sum(slopes: Sequence[Mpz]) -> Mpz:
+    total = Mpz(0)
+    for index, slope in enumerate(slopes):
+        total += (2 * index + 1) * slope
+    return total
