@@ -150,9 +150,5 @@ def _check_adversaries(scenario: Scenario) -> None:
 
 def defense_label(defense: Defense) -> str:
     """A defense with its parameters, short enough for a table: gaussian-noise(sigma=20)."""
-    shown = [
-        f"{f.name}={getattr(defense, f.name)!r}"
-        for f in fields(defense)
-        if getattr(defense, f.name) != f.default  # type: ignore[arg-type]
-    ]
+    shown = [f"{f.name}={getattr(defense, f.name)!r}" for f in fields(defense) if getattr(defense, f.name) != f.default]
     return f"{defense.name}({', '.join(shown)})" if shown else defense.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from fedleak.audit.progress import Progress
@@ -26,7 +26,7 @@ class Bar(Progress):
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._current = None
+        self._current: TaskID | None = None
 
     def __enter__(self) -> Bar:
         self._bar.start()

@@ -33,7 +33,7 @@ def _tasks(planned: tuple[PlannedRun, ...]) -> list[tuple[str | None, Task]]:
 
 def _assessments(planned: tuple[PlannedRun, ...]) -> list[tuple[tuple[str, ...], str | None, Assessment]]:
     """Every theorem for every adversary under every defense, once."""
-    found = {}
+    found: dict[tuple[tuple[str, ...], str | None, str], tuple[tuple[str, ...], str | None, Assessment]] = {}
     for defense, task in _tasks(planned):
         for theorem in THEOREMS:
             key = (task.adversary.parties, defense, theorem.name)

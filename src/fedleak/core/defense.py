@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedleak.core.attack import Reference
@@ -12,10 +13,11 @@ from fedleak.core.hooks import Hook
 from fedleak.core.steps import Step
 
 
+@dataclass(frozen=True)
 class Defense(ABC):
     """Changes settings, or acts at named steps, or both; it says which, and touches nothing else.
 
-    Parameters are constructor arguments that are only stored.
+    Parameters are fields of the frozen dataclass that every defense is.
     """
 
     name: ClassVar[str]

@@ -1,0 +1,197 @@
+"""The command line, as a user calls it: in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """
+title = "small"
+[data]
+source = "sklearn:breast_cancer"
+scaling = "standard+max-row-norm"
+max_rows = 80
+[federation]
+protocol = "vertical-logistic"
+cipher = "sealed"
+batch_size = 8
+epochs = 1
+learning_rate = 0.1
+[federation.partition]
+by = "ratio"
+[[federation.parties]]
+name = "bank"
+role = "active"
+n_columns = 10
+[[federation.parties]]
+name = "fintech"
+role = "passive"
+n_columns = 20
+[[adversary]]
+parties = ["fintech"]
+[[defense]]
+name = "gaussian-noise"
+sigma = 20.0
+"""
+
+
+def fedleak(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fedleak", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def scenario(tmp_path) -> Path:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_help_loads_nothing_heavy(tmp_path):
+    code = (
+        "import sys; sys.argv = ['fedleak', '--help']\n"
+        "from fedleak.cli.main import run\n"
+        "try: run()\n"
+        "except SystemExit as end: print('exit', end.code)\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'torch', 'pandas', 'gmpy2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "exit 0" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario, tmp_path):
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["schema_version"] == 1
+    keys = {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
+    keys |= {"cells_recovered", "theory", "severity", "seconds"}
+    assert all(keys <= set(finding) for finding in found["findings"])
+    signs = {f["defense"]: f for f in found["findings"] if f["attack"] == "residual-sign"}
+    assert signs[None]["value"] == 1.0
+    assert signs["gaussian-noise(sigma=20.0)"]["outcome"] == "no_leak"
+    assert all("train_accuracy" in run["utility"] for run in found["runs"])
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"report.html", "report.json", "transcripts"}
+    assert {path.name for path in (tmp_path / "out" / "transcripts").iterdir()} == {
+        "no-defense",
+        "gaussian-noise(sigma=20.0)",
+    }
+
+
+def test_fail_on_gives_exit_code_1(scenario, tmp_path):
+    assert fedleak("audit", scenario, "--out", tmp_path / "out", "--fail-on", "high", cwd=tmp_path).returncode == 1
+
+
+def test_a_report_renders_again(scenario, tmp_path):
+    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    done = fedleak("report", tmp_path / "out" / "report.json", "--html", tmp_path / "again.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "fintech" in done.stdout
+    assert "<html" in (tmp_path / "again.html").read_text()
+
+
+def test_a_redacted_report_holds_no_exhibit(scenario, tmp_path):
+    fedleak("audit", scenario, "--out", tmp_path / "out", "--redact", cwd=tmp_path)
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert all(finding["exhibit"] is None for finding in found["findings"])
+
+
+def test_check_needs_no_data(scenario, tmp_path):
+    scenario.write_text(SCENARIO.replace("sklearn:breast_cancer", "nowhere.csv"))
+    done = fedleak("check", scenario, "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    states = {(t["theorem"], t["defense"]): t["state"] for t in found["theorems"]}
+    assert states[("hu2022/corollary-3.2", None)] == "holds"
+    assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=20.0)")] == "fails"
+    assert any("batch_size = 21" in line for line in found["advice"])
+
+
+@pytest.mark.parametrize("kind", ["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
+def test_list(kind, tmp_path):
+    done = fedleak("list", kind, "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kind"] == kind
+
+
+WRONG = {
+    "unknown key": (("epochs = 1", "epoch = 1"), "Did you mean"),
+    "overlapping columns": (
+        (
+            "n_columns = 10",
+            'columns = ["mean area"]\n[[federation.parties]]\nname = "x"\nrole = "passive"\ncolumns = ["mean area"]',
+        ),
+        "is claimed by",
+    ),
+    "missing column": (
+        ('by = "ratio"', 'by = "columns"'),
+        "column",
+    ),
+    "three classes": (("sklearn:breast_cancer", "sklearn:iris"), "positive"),
+    "batch larger than the table": (("batch_size = 8", "batch_size = 100"), "batch_size must be at most"),
+    "a key of 8 bits": (('cipher = "sealed"', 'cipher = "paillier"\nkey_bits = 8'), "bits"),
+    "a key of 8 bits, ideal": (("epochs = 1", "epochs = 1\nkey_bits = 8"), "bits"),
+    "missing file": (("sklearn:breast_cancer", "nowhere.csv"), "nowhere.csv"),
+    "not TOML": (("[data]", "[data"), "TOML"),
+}
+
+
+@pytest.mark.parametrize("what", list(WRONG))
+def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_path):
+    (good, bad), message = WRONG[what]
+    assert good in SCENARIO
+    scenario.write_text(SCENARIO.replace(good, bad, 1))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    lines = [line for line in done.stderr.splitlines() if not line.endswith(" ...")]
+    assert done.returncode == 2, done.stderr
+    assert len(lines) == 1
+    assert lines[0].startswith("fedleak: ")
+    assert message in lines[0]
+    assert done.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_values_are_named_with_the_remedy(scenario, tmp_path):
+    (tmp_path / "holes.csv").write_text("a,b,y\n1,2,0\n,3,1\n4,5,0\n6,7,1\n")
+    text = SCENARIO.replace('"sklearn:breast_cancer"', f'"{tmp_path / "holes.csv"}"\ntarget = "y"')
+    scenario.write_text(text.replace("= 10", "= 1").replace("= 20\n", "= 1\n"))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "missing" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bench", "pailier"),
+        ("reproduce", "hu2022/fig99"),
+        ("report", "nothing.json"),
+        ("audit", "nothing.toml"),
+    ],
+)
+def test_wrong_names_are_exit_2(arguments, tmp_path):
+    done = fedleak(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema_version": 99}', '{"schema_version": NaN}', "\x00"])
+def test_a_hostile_report_is_refused(text, tmp_path):
+    (tmp_path / "report.json").write_text(text)
+    done = fedleak("report", "report.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
