@@ -14,7 +14,8 @@ import numpy as np
 from fedleak.core.arrays import IntArray
 from fedleak.core.payload import CipherArray, IntegerArray
 from fedleak.crypto.cipher import PrivateKey, PublicKey
-from fedleak.crypto.masks import uniform_residues
+from fedleak.crypto.fixed_point import centred
+from fedleak.crypto.masks import add_masks, uniform_residues
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ def masked_product(inputs: ProductInputs) -> MaskedProduct:
     key = inputs.key
     product = key.matvec(inputs.rows.T, inputs.ciphertexts, scalar_fraction_bits=inputs.fraction_bits)
     mask = uniform_residues(inputs.mask_rng, inputs.rows.shape[1], key.modulus, key.modulus.bit_length())
-    masked = key.add_residues(product, [key.modulus - value for value in mask])
+    masked = key.add_residues(product, [-value for value in mask])
     # Without fresh randomness the partner, who knows that of its own ciphertexts, could test guesses of x.
     return MaskedProduct(key.rerandomise(masked), mask)
 
@@ -61,5 +62,5 @@ def open_product(key: PrivateKey, masked: CipherArray) -> IntegerArray:
 def unmask(inputs: UnmaskInputs) -> list[int]:
     """Line 12: signed integers. The caller decodes them, which checks their range."""
     modulus = inputs.key.modulus
-    residues = [(value + mask) % modulus for value, mask in zip(inputs.opened.to_ints(), inputs.mask, strict=True)]
-    return [value - modulus if value > modulus // 2 else value for value in residues]
+    residues = add_masks(inputs.opened.to_ints(), inputs.mask, modulus)
+    return [centred(value, modulus) for value in residues]

@@ -39,8 +39,7 @@ from fedleak.protocols.vertical.member import Member, order_members
 from fedleak.protocols.vertical.outcome import ResidualLog, truth_of, utility
 from fedleak.protocols.vertical.settings import VerticalLinearSettings
 
-# A partial score fits in 62 bits (fixed_point); zero shares are this much wider, which hides it statistically.
-ZERO_SHARE_BITS = 62 + 80
+SHARE_BITS = 62  # what a fixed-point score fits in; zero shares are drawn wider, which hides it statistically
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _one_round(
     gradients = []
     for position, receiver in enumerate(members):
         others = [index for index in range(len(members)) if index != position]
-        blinds = pairwise_zero_shares(zero_rng, len(others), len(batch), ZERO_SHARE_BITS)
+        blinds = pairwise_zero_shares(zero_rng, len(others), len(batch), SHARE_BITS)
         partial = [0] * receiver.member.features.shape[1]
         for blind, index in zip(blinds, others, strict=True):
             blinded = [int(value) + share for value, share in zip(shared[index], blind, strict=True)]
