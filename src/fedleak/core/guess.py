@@ -41,9 +41,13 @@ class Guess:
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or len(self.ids) != len(self.values):
             raise ValueError(f"Guess values must be (rows, columns) with a row an id; got {self.values.shape}")
-        for name, array in (("confidence", self.confidence), ("intervals", self.intervals)):
-            if array is not None and array.shape[:2] != self.values.shape:
-                raise ValueError(f"Guess {name} must have the shape of values; got {array.shape}")
+        beside = (("confidence", self.confidence, ()), ("intervals", self.intervals, (2,)))
+        for name, array, ending in beside:
+            if array is None:
+                continue
+            if array.shape != (*self.values.shape, *ending):
+                raise ValueError(f"Guess {name} must have shape {(*self.values.shape, *ending)}; got {array.shape}")
+            object.__setattr__(self, name, freeze(array))
         for candidate in self.candidates:
             if candidate.shape != self.values.shape:
                 raise ValueError(f"Guess candidates must have the shape of values; got {candidate.shape}")

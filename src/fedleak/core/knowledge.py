@@ -38,8 +38,9 @@ class KnownCells:
     values: FloatArray
 
     def __post_init__(self) -> None:
-        if not len(self.ids) == len(self.columns) == len(self.values):
-            raise ValueError("KnownCells ids, columns and values must have one length")
+        shapes = {array.shape for array in (self.ids, self.columns, self.values)}
+        if len(shapes) != 1 or self.ids.ndim != 1:
+            raise ValueError(f"KnownCells ids, columns and values must be lists of one length; got shapes {shapes}")
         object.__setattr__(self, "ids", freeze(self.ids))
         object.__setattr__(self, "columns", freeze(self.columns))
         object.__setattr__(self, "values", freeze(self.values))

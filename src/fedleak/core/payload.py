@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import prod
 from types import MappingProxyType
 
@@ -17,7 +18,22 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, ByteArray, freeze
 
 ARRAY_KINDS = "biuf"  # bool, integers, floats: dtypes that hold no Python objects
+N_DIMENSIONS = 32  # at most; what every supported numpy handles
 ScalarValue = bool | int | float | str | None
+
+
+def plain_scalar(value: object) -> ScalarValue:
+    """The builtin value of a numpy scalar or an enum member: one value, one digest, one encoding."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, bool):
+        return value
+    for builtin in (int, float, str):
+        if isinstance(value, builtin):
+            return builtin(value)
+    raise TypeError(f"scalar must be a boolean, a number, a text or None; got {type(value).__name__}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +43,8 @@ class Array:
     values: AnyArray
 
     def __post_init__(self) -> None:
+        if not isinstance(self.values, np.ndarray):  # x.sum() is no array; np.asarray(x.sum()) is
+            raise TypeError(f"Array values must be a numpy array; got {type(self.values).__name__}")
         if self.values.dtype.kind not in ARRAY_KINDS:
             raise TypeError(f"Array values must be numbers or booleans; got dtype {self.values.dtype}")
         object.__setattr__(self, "values", freeze(self.values))
@@ -71,6 +89,9 @@ class IntegerArray:
 class Scalar:
     value: ScalarValue
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", plain_scalar(self.value))
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -81,6 +102,8 @@ class Table:
     values: AnyArray
 
     def __post_init__(self) -> None:
+        if self.ids.ndim != 1:
+            raise ValueError(f"Table ids must have one dimension; got {self.ids.ndim}")
         if self.values.shape != (len(self.ids), len(self.columns)):
             raise ValueError(
                 f"Table values must have shape {(len(self.ids), len(self.columns))}; got {self.values.shape}"
@@ -98,7 +121,8 @@ class ModelSpec:
     arrays: Mapping[str, AnyArray]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        config = {name: plain_scalar(value) for name, value in self.config.items()}
+        object.__setattr__(self, "config", MappingProxyType(config))
         frozen = {name: freeze(array) for name, array in self.arrays.items()}
         object.__setattr__(self, "arrays", MappingProxyType(frozen))
 
@@ -124,38 +148,49 @@ def digest(payload: Payload) -> str:
 
 
 def _feed(hasher: hashlib._Hash, payload: Payload) -> None:
-    hasher.update(type(payload).__name__.encode() + b"\0")
+    _feed_text(hasher, type(payload).__name__)
     match payload:
         case Array(values):
             _feed_array(hasher, values)
         case CipherArray(key_id, scheme, data, shape, fraction_bits):
-            hasher.update(repr((key_id, scheme, shape, fraction_bits)).encode())
+            _feed_text(hasher, repr((str(key_id), str(scheme), _plain_shape(shape), int(fraction_bits))))
             _feed_array(hasher, data)
         case IntegerArray(data, shape):
-            hasher.update(repr(shape).encode())
+            _feed_text(hasher, repr(_plain_shape(shape)))
             _feed_array(hasher, data)
         case Scalar(value):
-            hasher.update(repr(value).encode())
+            _feed_text(hasher, repr(value))
         case Table(columns, ids, values):
-            hasher.update(repr(columns).encode())
+            _feed_text(hasher, repr(columns))
             _feed_array(hasher, ids)
             _feed_array(hasher, values)
         case ModelSpec(kind, config, arrays):
-            hasher.update(repr((kind, sorted(config.items()))).encode())
+            _feed_text(hasher, repr((kind, sorted(config.items()), sorted(arrays))))
             for name in sorted(arrays):
-                hasher.update(name.encode() + b"\0")
                 _feed_array(hasher, arrays[name])
         case Tree(items):
+            _feed_text(hasher, repr(sorted(items)))  # all names first: where a subtree ends is then unambiguous
             for name in sorted(items):
-                hasher.update(name.encode() + b"\0")
                 _feed(hasher, items[name])
 
 
+def _feed_text(hasher: hashlib._Hash, text: str) -> None:
+    """With its length before it: two texts in a row are never taken for another pair."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    hasher.update(len(encoded).to_bytes(8, "big") + encoded)
+
+
 def _feed_array(hasher: hashlib._Hash, array: AnyArray) -> None:
-    hasher.update(repr((array.dtype.str, array.shape)).encode())
+    _feed_text(hasher, repr((array.dtype.str, array.shape)))
     hasher.update(np.ascontiguousarray(array).tobytes())
 
 
+def _plain_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(length) for length in shape)
+
+
 def _check_rows(what: str, data: ByteArray, shape: tuple[int, ...]) -> None:
+    if len(shape) > N_DIMENSIONS or any(length < 0 for length in shape):
+        raise ValueError(f"{what} shape must be at most {N_DIMENSIONS} lengths of 0 or more; got {shape[:4]} ...")
     if data.dtype != np.uint8 or data.ndim != 2 or data.shape[0] != prod(shape):
         raise ValueError(f"{what} data must be bytes of shape ({prod(shape)}, width); got {data.dtype} {data.shape}")

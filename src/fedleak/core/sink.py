@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from fedleak.core.facts import Facts
 from fedleak.core.message import Message, Record
@@ -18,6 +19,8 @@ class Captured:
 
 
 class Sink(ABC):
+    """Used in a ``with`` block, so that a run that fails leaves nothing behind."""
+
     @abstractmethod
     def message(self, message: Message) -> None: ...
 
@@ -27,6 +30,15 @@ class Sink(ABC):
     @abstractmethod
     def finish(self, facts: Facts) -> Captured:
         """Close the sink; what it captured becomes readable."""
+
+    def abandon(self) -> None:  # noqa: B027  (a sink without anything outside of memory has nothing to do)
+        """Drop what was captured so far; without effect on a finished sink."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.abandon()
 
 
 class MemorySink(Sink):

@@ -23,6 +23,8 @@ class SecretValues:
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.ids), len(self.columns)):
             raise ValueError(f"SecretValues must be {(len(self.ids), len(self.columns))}; got {self.values.shape}")
+        if self.ranges.shape != (len(self.columns), 2):
+            raise ValueError(f"SecretValues ranges must be {(len(self.columns), 2)}; got {self.ranges.shape}")
         object.__setattr__(self, "ids", freeze(self.ids))
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "ranges", freeze(self.ranges))

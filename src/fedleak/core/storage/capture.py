@@ -1,0 +1,98 @@
+"""A capture: everything that went over the wire in a run, and what each party had and computed."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from fedleak.core.facts import Facts
+from fedleak.core.message import Message, Record
+from fedleak.core.sink import Captured, Sink
+from fedleak.core.storage.folder import ContentT, FolderKind
+from fedleak.core.storage.folder_reader import FolderReader, StoredSequence
+from fedleak.core.storage.folder_writer import FolderWriter
+from fedleak.core.storage.limits import DEFAULT_LIMITS, Limits
+from fedleak.core.storage.malformed import Malformed, shown
+from fedleak.core.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class CaptureContent:
+    facts: Facts
+    locals: tuple[str, ...]  # the parties whose records are known, be they none
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRecord:
+    party: str
+    record: Record
+
+
+def _check_party(entry: object, content: CaptureContent) -> None:
+    if isinstance(entry, LocalRecord) and entry.party not in content.locals:
+        raise Malformed(f"party must be one of the header's locals; got {shown(entry.party)}")
+
+
+CAPTURE = FolderKind("capture", CaptureContent, {"message": Message, "record": LocalRecord}, _check_party)
+
+
+class DiskSink(Sink):
+    """Streams a run to a folder, which appears under its name when the run is finished."""
+
+    def __init__(self, path: str | PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._path = Path(path).absolute()
+        self._limits = limits
+        self._parties: dict[str, None] = {}
+        self._writer = FolderWriter(self._path, CAPTURE, limits, overwrite=overwrite)
+
+    def message(self, message: Message) -> None:
+        self._writer.add(message)
+
+    def record(self, party: str, record: Record) -> None:
+        self._writer.add(LocalRecord(party, record))
+        self._parties[party] = None
+
+    def finish(self, facts: Facts) -> Captured:
+        self._writer.finish(CaptureContent(facts, tuple(self._parties)))
+        return load_capture(self._path, limits=self._limits)
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+def save_capture(
+    captured: Captured, path: str | PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> None:
+    with FolderWriter(Path(path), CAPTURE, limits, overwrite=overwrite) as writer:
+        for message in captured.transcript.messages:
+            writer.add(message)
+        for party, records in captured.locals.items():
+            for record in records:
+                writer.add(LocalRecord(party, record))
+        writer.finish(CaptureContent(captured.transcript.facts, tuple(captured.locals)))
+
+
+def load_capture(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Captured:
+    folder = FolderReader(Path(path), CAPTURE, limits)
+    messages = array("Q")
+    records = {party: array("Q") for party in folder.content.locals}
+    for line, entry in folder.entries():
+        match entry:
+            case Message():
+                messages.append(line)
+            case LocalRecord(party):
+                records[party].append(line)
+    return Captured(
+        Transcript(folder.content.facts, stored_messages(folder, messages)),
+        {party: stored_records(folder, lines) for party, lines in records.items()},
+    )
+
+
+def stored_messages(folder: FolderReader[ContentT], lines: array[int]) -> StoredSequence[Message]:
+    return StoredSequence(lines, lambda line: folder.entry(line, Message))
+
+
+def stored_records(folder: FolderReader[ContentT], lines: array[int]) -> StoredSequence[Record]:
+    return StoredSequence(lines, lambda line: folder.entry(line, LocalRecord).record)
