@@ -31,6 +31,15 @@ def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
         load(str(tmp_path / "t.parquet"))
 
 
+def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    forged = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(pa.table({"a": forged}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"must be a Parquet file; got: .*UTF8"):
+        load(str(tmp_path / "t.parquet"))
+
+
 def test_cells_are_counted_before_they_are_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pd.DataFrame({"a": [0.0] * 10_000}).to_parquet(tmp_path / "t.parquet")
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 79_999)

@@ -25,9 +25,9 @@ def read_delimited(path: Path, missing_marks: Collection[str] = ()) -> pd.DataFr
 
     text = _decoded(path)
     separator = _separator(path, text)
-    names = _checked_structure(path, text, separator)
+    names, n_rows = _checked_structure(path, text, separator)
     try:
-        return pd.read_csv(
+        frame = pd.read_csv(
             io.StringIO(text),
             sep=separator,
             header=0,
@@ -40,6 +40,11 @@ def read_delimited(path: Path, missing_marks: Collection[str] = ()) -> pd.DataFr
         )
     except (pd.errors.ParserError, ValueError, OverflowError) as error:
         raise DataError(f"{path} must be a table that pandas can read; got: {_first_line(error)}") from error
+    if len(names) > 1 and len(frame) != n_rows:  # a line with nothing but quoted blanks
+        raise DataError(
+            f"every row of {path} must have {len(names)} cells; got {len(frame) - n_rows} with a blank alone"
+        )
+    return frame
 
 
 def _exact_floats(pandas_version: str) -> Literal["round_trip"] | None:
@@ -71,13 +76,14 @@ def _separator(path: Path, text: str) -> str:
     return ";" if ";" in header and "," not in header else ","
 
 
-def _checked_structure(path: Path, text: str, separator: str) -> tuple[str, ...]:
-    """The column names, once every row has as many cells."""
+def _checked_structure(path: Path, text: str, separator: str) -> tuple[tuple[str, ...], int]:
+    """The column names and the number of rows, once every row has as many cells."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     names: tuple[str, ...] = ()
+    n_rows = 0
     try:
         for cells in reader:
-            if not cells:
+            if len(cells) < 2 and not "".join(cells).strip():  # a blank line, which pandas skips too
                 continue
             if not names:
                 names = checked_names(cells, str(path))
@@ -86,9 +92,11 @@ def _checked_structure(path: Path, text: str, separator: str) -> tuple[str, ...]
                     f"every row of {path} must have {len(names)} cells, as its header has; "
                     f"line {reader.line_num} has {len(cells)}"
                 )
+            else:
+                n_rows += 1
     except csv.Error as error:
         raise DataError(f"{path} must be a well-formed table; line {reader.line_num}: {error}") from error
-    return names
+    return names, n_rows
 
 
 def _first_line(error: Exception) -> str:

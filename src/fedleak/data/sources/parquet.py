@@ -21,7 +21,9 @@ def read_parquet(path: Path) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path) as file:
             _check_size(path, file.metadata)
-            frame: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
+            table = file.read()
+        table.validate(full=True)  # texts that are not UTF-8 would otherwise surface wherever they are first looked at
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path} must be a Parquet file; got: {first_line}") from error
