@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import fedleak as fedleak_package
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
 SCENARIO = """
 title = "small"
 [data]
@@ -47,6 +51,7 @@ def fedleak(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         timeout=120,
+        env=ENVIRONMENT,
     )
 
 
@@ -65,7 +70,9 @@ def test_help_loads_nothing_heavy(tmp_path):
         "except SystemExit as end: print('exit', end.code)\n"
         "print(sorted({'numpy', 'scipy', 'sklearn', 'torch', 'pandas', 'gmpy2'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
     assert "exit 0" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 

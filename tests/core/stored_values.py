@@ -82,6 +82,7 @@ FACT_STRATEGIES = {
     "learning_rate": st.none() | st.floats(),
     "initialisation": st.none() | names,
     "approximation": st.none() | names,
+    "score_noise": st.none() | st.floats(),
     "max_row_norm": st.none() | st.floats(),
     "cipher": st.none() | names,
     "key_bits": st.none() | words,

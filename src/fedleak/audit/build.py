@@ -20,7 +20,7 @@ WITHOUT_DATA = (Role.ARBITER, Role.SERVER)
 
 def build_federation(scenario: Scenario) -> Federation:
     """Load the table and deal it out."""
-    table = load_table(scenario.data)
+    table = load_table(scenario.data, folder=scenario.folder)
     labels_at = _label_holder(scenario)
     members = split_vertical(
         table,

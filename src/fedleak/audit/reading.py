@@ -8,7 +8,8 @@ from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from fedleak.core.errors import FedleakError, ScenarioError, did_you_mean
+from fedleak.core.errors import FedleakError, ScenarioError
+from fedleak.core.hints import nearest_or_list
 
 SpecT = TypeVar("SpecT")
 
@@ -19,7 +20,7 @@ def read_spec(cls: type[SpecT], raw: object, place: str) -> SpecT:
     known: dict[str, Field[Any]] = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
     for key in table:
         if key not in known:
-            raise ScenarioError(f"{place}: unknown key {key!r}{did_you_mean(key, known)}")
+            raise ScenarioError(f"{place}: unknown key {key!r}{nearest_or_list(key, known)}")
     hints = get_type_hints(cls)
     values = {key: _convert(value, hints[key], f"{place}.{key}") for key, value in table.items()}
     for name, field in known.items():
@@ -29,7 +30,7 @@ def read_spec(cls: type[SpecT], raw: object, place: str) -> SpecT:
             )
         choices = field.metadata.get("choices", ())
         if name in values and choices and values[name] not in choices:
-            hint = did_you_mean(str(values[name]), choices)
+            hint = nearest_or_list(str(values[name]), choices)
             raise ScenarioError(f"{place}.{name} must be one of {', '.join(choices)}; got {values[name]!r}{hint}")
     try:
         return cls(**values)
@@ -65,7 +66,7 @@ def _convert(value: object, wanted: Any, place: str) -> object:
         return tuple(_convert(item, get_args(wanted)[0], f"{place}[{i}]") for i, item in enumerate(value))
     if origin is Literal:
         if value not in get_args(wanted):
-            hint = did_you_mean(str(value), [str(choice) for choice in get_args(wanted)])
+            hint = nearest_or_list(str(value), [str(choice) for choice in get_args(wanted)])
             choices = ", ".join(str(choice) for choice in get_args(wanted))
             raise ScenarioError(f"{place} must be one of {choices}; got {value!r}{hint}")
         return value
@@ -87,7 +88,7 @@ def _convert_plain(value: object, wanted: Any, place: str) -> object:
         return float(value)
     if isinstance(wanted, type) and issubclass(wanted, StrEnum):
         if value not in [member.value for member in wanted]:
-            hint = did_you_mean(str(value), [member.value for member in wanted])
+            hint = nearest_or_list(str(value), [member.value for member in wanted])
             raise ScenarioError(f"{place} must be one of {', '.join(wanted)}; got {value!r}{hint}")
         return wanted(value)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):

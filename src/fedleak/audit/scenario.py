@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field
+from pathlib import Path
 
 from fedleak.core.defense import Defense
 from fedleak.core.finding import Mode
@@ -66,3 +67,4 @@ class Scenario:
     parties: tuple[PartySpec, ...]
     adversaries: tuple[AdversarySpec, ...]
     defenses: tuple[Defense, ...]
+    folder: Path | None = None  # where relative paths of data start: beside the scenario file

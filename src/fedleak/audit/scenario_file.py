@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from fedleak.attacks import ATTACKS
 from fedleak.audit.reading import as_table, as_tables, read_spec
 from fedleak.audit.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
 from fedleak.core.defense import Defense
-from fedleak.core.errors import ScenarioError, UnknownNameError, did_you_mean
+from fedleak.core.errors import ScenarioError, UnknownNameError
+from fedleak.core.hints import nearest_or_list
 from fedleak.core.protocol import Protocol
 from fedleak.core.registry import Registry
 from fedleak.data.spec import DataSpec
@@ -35,7 +36,7 @@ def load_scenario(path: Path) -> Scenario:
     except OSError as error:
         raise ScenarioError(f"{path}: the scenario cannot be read ({error.strerror})") from error
     try:
-        return parse_scenario(text)
+        return replace(parse_scenario(text), folder=path.parent)
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from error
 
@@ -51,7 +52,7 @@ def parse_scenario(text: str) -> Scenario:
         raise ScenarioError(f"not valid TOML: {error}") from error
     for key in raw:
         if key not in SECTIONS:
-            raise ScenarioError(f"unknown section {key!r}{did_you_mean(key, SECTIONS)}")
+            raise ScenarioError(f"unknown section {key!r}{nearest_or_list(key, SECTIONS)}")
     for key in ("data", "federation", "adversary"):
         if key not in raw:
             raise ScenarioError(f"the section [{key}] is missing")
@@ -140,7 +141,7 @@ def _check_adversaries(scenario: Scenario) -> None:
             raise ScenarioError(f"adversary[{index}].parties must name at least one party")
         for name in adversary.parties:
             if name not in names:
-                raise ScenarioError(f"adversary[{index}]: unknown party {name!r}{did_you_mean(name, names)}")
+                raise ScenarioError(f"adversary[{index}]: unknown party {name!r}{nearest_or_list(name, names)}")
         for attack in adversary.attacks:
             try:
                 ATTACKS.get(attack)

@@ -10,9 +10,7 @@ from fedleak.core.defense import Defense
 
 
 def scenario_json(scenario: Scenario) -> dict[str, object]:
-    found = _json(scenario)
-    assert isinstance(found, dict)
-    return found
+    return {field.name: _json(getattr(scenario, field.name)) for field in fields(scenario) if field.name != "folder"}
 
 
 def _json(value: object) -> object:

@@ -44,7 +44,7 @@ def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: s
 def _make_folder(out: Path) -> None:
     """Before the work, so that a wrong --out is told at once and not after a long run."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        (out / "transcripts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out must be a folder that can be written; got {out} ({error.strerror})") from error
 

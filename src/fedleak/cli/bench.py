@@ -5,14 +5,15 @@ from __future__ import annotations
 import typer
 
 from fedleak.cli.output import write_json
-from fedleak.core.errors import UnknownNameError, did_you_mean
+from fedleak.core.errors import UnknownNameError
+from fedleak.core.hints import nearest_or_list
 
 BENCHES = ("paillier",)
 
 
 def bench_command(name: str, json: str | None, quick: bool) -> None:
     if name not in BENCHES:
-        raise UnknownNameError(f"unknown bench {name!r}{did_you_mean(name, BENCHES)}")
+        raise UnknownNameError(f"unknown bench {name!r}{nearest_or_list(name, BENCHES)}")
     from fedleak.bench.paillier import measure
 
     result = measure(quick=quick)

@@ -23,9 +23,6 @@ Messages have one shape: "X must be ...; got ...", and where there is a remedy, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-
 
 class FedleakError(Exception):
     """Base of everything that fedleak raises on purpose."""
@@ -97,12 +94,3 @@ class NotReplayableError(OracleError):
 
 class MissingFromViewError(FedleakError):
     pass
-
-
-def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """A hint to append to an error about an unknown name; empty when nothing is close."""
-    names = sorted(known)
-    close = get_close_matches(wrong, names, n=1, cutoff=0.6)
-    if close:
-        return f'. Did you mean "{close[0]}"?'
-    return f". Known: {', '.join(names)}" if names else ""

@@ -7,7 +7,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Generic, Protocol, TypeVar
 
-from fedleak.core.errors import UnknownNameError, did_you_mean
+from fedleak.core.errors import UnknownNameError
+from fedleak.core.hints import nearest_or_list
 
 
 class Named(Protocol):
@@ -42,5 +43,5 @@ class Registry(Generic[PluginT]):
 
     def get(self, name: str) -> type[PluginT]:
         if name not in self._by_name:
-            raise UnknownNameError(f"unknown {self.what} {name!r}{did_you_mean(name, self._by_name)}")
+            raise UnknownNameError(f"unknown {self.what} {name!r}{nearest_or_list(name, self._by_name)}")
         return self._by_name[name]

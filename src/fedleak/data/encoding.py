@@ -11,8 +11,8 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
 from fedleak.core.errors import DataError
 from fedleak.core.federation import Slice
+from fedleak.core.hints import listed, nearest_or_list
 from fedleak.data.columns import ColumnEncoding, encode_column
-from fedleak.data.hints import listed, nearest_or_list
 from fedleak.data.labels import LabelEncoding, encode_labels, rows_of_classes
 from fedleak.data.raw import RawColumn, RawTable
 from fedleak.data.scaling import largest_row_norm, scale_columns

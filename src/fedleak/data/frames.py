@@ -12,7 +12,7 @@ import numpy as np
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import DataError
-from fedleak.data.hints import nearest_or_list
+from fedleak.core.hints import nearest_or_list
 from fedleak.data.raw import RawColumn, RawTable, cell_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, IntArray, freeze
 from fedleak.core.errors import DataError
 from fedleak.core.federation import Slice
-from fedleak.data.hints import nearest
+from fedleak.core.hints import nearest
 from fedleak.data.sources import source_file
 from fedleak.data.sources.catalogue import not_found
 from fedleak.data.sources.npz import pixel_names, read_arrays, samples

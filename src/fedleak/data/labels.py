@@ -8,8 +8,8 @@ import numpy as np
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import DataError
+from fedleak.core.hints import listed, nearest
 from fedleak.data.columns import category_codes
-from fedleak.data.hints import listed, nearest
 from fedleak.data.raw import RawColumn, cell_text
 from fedleak.data.spec import EncodingOptions, TaskName
 

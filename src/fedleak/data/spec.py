@@ -6,8 +6,8 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Literal, get_args
 
 from fedleak.core.errors import DataError
+from fedleak.core.hints import listed, nearest
 from fedleak.core.settings import setting
-from fedleak.data.hints import listed, nearest
 
 TaskName = Literal["binary", "multiclass", "regression", "none"]
 MissingPolicy = Literal["error", "mean", "drop"]

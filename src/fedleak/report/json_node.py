@@ -14,7 +14,8 @@ from enum import StrEnum
 from math import isfinite
 from typing import NoReturn, TypeVar
 
-from fedleak.core.errors import FileFormatError, did_you_mean
+from fedleak.core.errors import FileFormatError
+from fedleak.core.hints import nearest_or_list
 
 MAX_CHARACTERS = 16 * 2**20
 MAX_DEPTH = 40
@@ -39,7 +40,7 @@ class Node:
         for name in members:
             if name not in known:
                 raise FileFormatError(
-                    f"{self.place} must have known keys only; got {_shown(name)}{did_you_mean(name, known)}"
+                    f"{self.place} must have known keys only; got {_shown(name)}{nearest_or_list(name, known)}"
                 )
         missing = [name for name in known if name not in members]
         if missing:

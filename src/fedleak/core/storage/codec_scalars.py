@@ -17,7 +17,7 @@ _WORD = range(-(1 << 63), 1 << 63)
 
 
 class TextCodec(Codec):
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, str):
             raise Malformed(f"value must be a text; got {type(value).__name__}")
         return plain_scalar(value)
@@ -27,19 +27,19 @@ class TextCodec(Codec):
 
 
 class BooleanCodec(Codec):
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, bool | np.bool_):
             raise Malformed(f"value must be a boolean; got {type(value).__name__}")
         return bool(value)
 
-    def decode(self, value: object, reading: Reading) -> object:  # noqa: ARG002
+    def decode(self, value: object, reading: Reading) -> object:
         if not isinstance(value, bool):
             raise Malformed(f"value must be true or false; got {shown(value)}")
         return value
 
 
 class IntegerCodec(Codec):
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         try:
             number = index(value)  # type: ignore[arg-type]
         except TypeError:
@@ -48,7 +48,7 @@ class IntegerCodec(Codec):
             raise Malformed("value must be an integer of 64 bits; got a larger one")
         return number
 
-    def decode(self, value: object, reading: Reading) -> object:  # noqa: ARG002
+    def decode(self, value: object, reading: Reading) -> object:
         if isinstance(value, bool) or not isinstance(value, int):
             raise Malformed(f"value must be an integer; got {shown(value)}")
         return value
@@ -57,7 +57,7 @@ class IntegerCodec(Codec):
 class FloatCodec(Codec):
     """JSON has no NaN and no infinities: they are objects with one key, ``{"float": "nan"}``."""
 
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         plain = _plain(value)
         if isinstance(plain, bool) or not isinstance(plain, int | float):
             raise Malformed(f"value must be a number; got {type(value).__name__}")
@@ -66,7 +66,7 @@ class FloatCodec(Codec):
         except OverflowError:
             raise Malformed("value must be a number that fits in a double; got a larger integer") from None
 
-    def decode(self, value: object, reading: Reading) -> object:  # noqa: ARG002
+    def decode(self, value: object, reading: Reading) -> object:
         special = _only(value, "float")
         if special is not None:
             return _special_float(special)
@@ -78,7 +78,7 @@ class FloatCodec(Codec):
 class ScalarCodec(Codec):
     """Any ``ScalarValue``. An integer over 64 bits is ``{"int": "-1f..."}``, in hexadecimal."""
 
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         plain = _plain(value)
         if isinstance(plain, float):
             return _float_to_json(plain)
@@ -107,12 +107,12 @@ class EnumCodec(Codec):
         self._members = {member.name.lower().replace("_", "-"): member for member in kind}
         self._texts = {member: text for text, member in self._members.items()}
 
-    def encode(self, value: object, put: Put) -> object:  # noqa: ARG002
+    def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, self._kind):
             raise Malformed(f"value must be a member of {self._kind.__name__}; got {shown(value)}")
         return self._texts[value]
 
-    def decode(self, value: object, reading: Reading) -> object:  # noqa: ARG002
+    def decode(self, value: object, reading: Reading) -> object:
         if not isinstance(value, str) or value not in self._members:
             raise Malformed(f"value must be one of {', '.join(self._members)}; got {shown(value)}")
         return self._members[value]

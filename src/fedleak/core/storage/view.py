@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from fedleak.core.errors import InputError, did_you_mean
+from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
+from fedleak.core.hints import nearest_or_list
 from fedleak.core.knowledge import Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.message import Message
 from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
@@ -84,7 +85,7 @@ def load_view(
     unknown = live.keys() - content.oracles.keys()
     if unknown:
         name = min(unknown)
-        raise InputError(f"{path} has no oracle {name!r} to attach{did_you_mean(name, content.oracles)}")
+        raise InputError(f"{path} has no oracle {name!r} to attach{nearest_or_list(name, content.oracles)}")
     found = _sorted_out(folder)
     attached = {
         name: live[name] if name in live else ReplayOracle(spec, tuple(found.logs[name]))

@@ -10,9 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from fedleak.core.errors import DataError
+from fedleak.core.hints import listed, nearest_or_list
 from fedleak.core.settings import setting
 from fedleak.data.encoding import EncodedTable
-from fedleak.data.hints import listed, nearest_or_list
 from fedleak.data.partition.shares import checked_parties
 from fedleak.data.spec import check_options
 

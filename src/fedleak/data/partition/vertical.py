@@ -9,9 +9,9 @@ import numpy as np
 
 from fedleak.core.errors import DataError
 from fedleak.core.federation import Party
+from fedleak.core.hints import nearest_or_list
 from fedleak.core.steps import Role
 from fedleak.data.encoding import EncodedTable
-from fedleak.data.hints import nearest_or_list
 from fedleak.data.partition.holdout import split_holdout
 from fedleak.data.partition.rows import stratification
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedleak.core.errors import DataError
-from fedleak.data.hints import nearest
+from fedleak.core.hints import nearest
 
 if TYPE_CHECKING:
     import pandas as pd

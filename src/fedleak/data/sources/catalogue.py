@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedleak.core.errors import DataError
-from fedleak.data.hints import nearest
+from fedleak.core.hints import nearest
 from fedleak.data.sources.bundled import BUNDLED_NAMES
 
 FOLDER_VARIABLE = "FEDLEAK_DATA"

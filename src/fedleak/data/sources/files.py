@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 from fedleak.core.errors import DataError
-from fedleak.data.hints import nearest
+from fedleak.core.hints import nearest
 
 MAX_FILE_BYTES = 512 * 1024**2  # after decompression; a 1-million-row table of 50 columns stays below it
 

@@ -13,8 +13,8 @@ from numpy.lib import format as npy
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import DataError
+from fedleak.core.hints import nearest_or_list
 from fedleak.data.frames import from_arrays
-from fedleak.data.hints import nearest_or_list
 from fedleak.data.raw import RawTable
 from fedleak.data.sources import files
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fedleak.core.errors import InputError
 from fedleak.core.settings import Settings, setting
+from fedleak.crypto.cipher import check_key_bits
 
 INITIALISATIONS = ("zero", "xavier", "kaiming", "normal")
 
@@ -29,5 +30,6 @@ class VerticalLinearSettings(Settings):
             raise InputError(f"learning_rate must be above 0; got {self.learning_rate}")
         if not 8 <= self.fraction_bits <= 52:
             raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
+        check_key_bits(self.key_bits, allow_small_keys=False)
         if self.initialisation not in INITIALISATIONS:
             raise InputError(f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}")
