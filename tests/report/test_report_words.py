@@ -17,11 +17,12 @@ from fedleak.core.score import Better, Score
 from fedleak.core.secret import Secret, SecretKind
 from fedleak.report.agreement import Agreement, agreement, agreement_words
 from fedleak.report.cases import opponents, silences
-from fedleak.report.defense_effect import best_effect, effects
+from fedleak.report.defense_effect import best_effect, effects, main_utility
 from fedleak.report.figures import duration, figure, metric_words, number, percent
+from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
 from fedleak.report.safe_text import visible
 from fedleak.report.verdict import CONSEQUENCES, statement, worst_leak
-from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, SECRET_WORDS, leak_sentence
+from fedleak.report.wording import SECRET_WORDS, leak_sentence
 
 
 def leak(**changes: object) -> Finding:
@@ -55,6 +56,22 @@ def test_every_kind_has_its_words() -> None:
             "fintech narrows down fintech's features: MSE 0.01, against 0.08 from prior knowledge alone; "
             "10 % of the cells to within 1 % of their range, by deviating from the protocol",
         ),
+        (
+            leak(
+                secret=FINTECH_FEATURES,
+                score=Score("cells-recovered", 0.3, 0.04, Better.HIGHER, (0.2, 0.4), 9),
+                cells_recovered=0.3,
+            ),
+            "fintech narrows down fintech's features: cells recovered 30 %, against 4 % from prior knowledge alone",
+        ),
+        (
+            leak(
+                secret=FINTECH_FEATURES,
+                score=Score("cells-recovered", 0.93, 0.04, Better.HIGHER, (0.9, 0.96), 9),
+                cells_recovered=0.93,
+            ),
+            "fintech recovers 93 % of fintech's features to within 1 % of their range (4 % from prior knowledge alone)",
+        ),
         (leak(score=None), "fintech narrows down bank's labels"),
         (
             leak(secret=Secret(SecretKind.IMAGES, "clinic"), score=Score("psnr", 40, 8, Better.HIGHER, (39, 41), 9)),
@@ -81,7 +98,7 @@ def test_the_statement_covers_the_other_secrets_once_each() -> None:
         "bank and arbiter together get 89.3 %",
         "bank gets 71.3 %",
     ]
-    assert top.tally.startswith("13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without a figure")
+    assert top.tally.startswith("13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 neither")
 
 
 @pytest.mark.parametrize(
@@ -120,9 +137,9 @@ def test_what_each_defense_changed() -> None:
     noise, batch = by_name[NOISE], by_name[LARGE_BATCH]
     assert (noise.n_tried, noise.n_stopped, noise.n_weakened, noise.n_unanswered) == (2, 0, 2, 0)
     assert (batch.n_tried, batch.n_stopped, batch.n_weakened, batch.n_unanswered) == (2, 1, 0, 1)
-    assert "the model's accuracy goes from 96.5 % to 93 %" in noise.words()
+    assert "the model's test accuracy goes from 96.5 % to 93 %" in noise.words()
     assert "1 gave no answer, which is not a success" in batch.words()
-    assert "the model's accuracy stays at 96.5 %" in batch.words()
+    assert "the model's test accuracy stays at 96.5 %" in batch.words()
     best = best_effect(sample_report())
     assert best is not None
     assert best.defense == LARGE_BATCH
@@ -134,6 +151,12 @@ def test_a_leak_that_only_a_defense_opens_is_told() -> None:
     assert effect.n_new == 1
     assert not effect.helps
     assert "1 appeared that had not been there before" in effect.words()
+
+
+def test_the_model_is_judged_on_rows_that_it_has_not_seen() -> None:
+    assert main_utility(RunSummary(None, None, {"train_accuracy": 1.0, "test_accuracy": 0.8}, 1.0)) == "test_accuracy"
+    assert main_utility(RunSummary(None, None, {"auc": 1.0}, 1.0)) == "auc"
+    assert main_utility(RunSummary(None, None, {}, 1.0)) is None
 
 
 def test_a_deviating_run_does_not_stand_for_the_model() -> None:

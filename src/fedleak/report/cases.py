@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from fedleak.core.finding import Finding, Mode, Outcome, Severity
 from fedleak.core.secret import Secret
-
-ANSWERS = frozenset({Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE})
-FIGURES = frozenset({Outcome.LEAK, Outcome.NO_LEAK})
+from fedleak.report.outcomes import ANSWERS, DECIDED, reason_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +19,9 @@ class Case:
     findings: tuple[Finding, ...]  # the one without a defense first
 
     @property
-    def answered(self) -> bool:
-        return any(finding.outcome in ANSWERS for finding in self.findings)
+    def has_content(self) -> bool:
+        """An answer, or at least a figure: enough for a card of its own."""
+        return any(finding.outcome in ANSWERS or finding.score is not None for finding in self.findings)
 
     @property
     def worst(self) -> Severity:
@@ -47,7 +46,7 @@ class Opponent:
 
 @dataclass(frozen=True, eq=False)
 class Silence:
-    """Findings without a figure that share outcome and reason."""
+    """Findings that are neither a leak nor its absence, and share outcome and reason."""
 
     outcome: Outcome
     why: str
@@ -62,11 +61,11 @@ def opponents(findings: Iterable[Finding]) -> tuple[Opponent, ...]:
 
 
 def silences(findings: Iterable[Finding]) -> tuple[Silence, ...]:
-    """Every finding that is neither leak nor no_leak, with its reason: none of them is a zero."""
+    """Every finding that is neither leak nor no_leak, by its reason: none of them is a zero."""
     grouped: dict[tuple[Outcome, str], list[Finding]] = {}
     for finding in findings:
-        if finding.outcome not in FIGURES:
-            grouped.setdefault((finding.outcome, finding.why), []).append(finding)
+        if finding.outcome not in DECIDED:
+            grouped.setdefault((finding.outcome, reason_of(finding)), []).append(finding)
     order = list(Outcome)
     keys = sorted(grouped, key=lambda key: order.index(key[0]))
     return tuple(Silence(outcome, why, tuple(grouped[outcome, why])) for outcome, why in keys)
@@ -85,4 +84,4 @@ def _cases(findings: Iterable[Finding]) -> tuple[Case, ...]:
 
 def _urgency(case: Case) -> tuple[int, int, bool]:
     first = case.findings[0]
-    return case.worst, first.severity, case.answered
+    return case.worst, first.severity, case.has_content

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from fedleak.core.finding import Outcome
 from fedleak.core.report import Report, RunSummary
-from fedleak.report.cases import ANSWERS, opponents
+from fedleak.report.cases import opponents
 from fedleak.report.figures import figure, metric_words
+from fedleak.report.outcomes import ANSWERS
+
+WORTH = ("test_accuracy", "accuracy")  # what a model is judged by, the best first
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,9 @@ def honest_run(report: Report, defense: str | None) -> RunSummary | None:
 
 
 def main_utility(run: RunSummary) -> str | None:
-    """The figure that stands for the model's worth: its accuracy, or else the first one."""
-    return "accuracy" if "accuracy" in run.utility else next(iter(run.utility), None)
+    """The figure that stands for the model's worth: its accuracy on rows it has not seen, if it is there."""
+    preferred = [name for name in WORTH if name in run.utility]
+    return next(iter([*preferred, *run.utility]), None)
 
 
 def _effect(report: Report, defense: str) -> Effect:

@@ -21,17 +21,17 @@ from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects, honest_run
 from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.files import write_whole
+from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
 from fedleak.report.safe_text import visible
 from fedleak.report.svg import exhibit_picture, exhibit_words, score_bar
 from fedleak.report.verdict import statement, worst_leak
 from fedleak.report.wording import (
     MODE_MEANING,
-    OUTCOME_MEANING,
-    OUTCOME_WORDS,
     SECRET_WORDS,
     joined,
     leak_sentence,
     possessive,
+    scores_cells,
     severity_words,
     who,
 )
@@ -74,12 +74,8 @@ def write(report: Report, path: Path) -> None:
 
 
 def page_title(report: Report) -> str:
-    """The scenario's name, or else its protocol."""
-    federation = report.scenario.get("federation")
-    candidates = (
-        report.scenario.get("name"),
-        federation.get("protocol") if isinstance(federation, Mapping) else None,
-    )
+    """The scenario's title, or else its protocol."""
+    candidates = (report.scenario.get("title"), report.scenario.get("protocol"))
     return next((name for name in candidates if isinstance(name, str) and name), "federation")
 
 
@@ -90,7 +86,7 @@ def compared_cases(report: Report) -> tuple[ComparedCase, ...]:
     for opponent in opponents(report.findings):
         for case in opponent.cases:
             by_defense = {finding.defense: finding for finding in case.findings}
-            if case.answered and set(by_defense) - {None}:
+            if case.has_content and set(by_defense) - {None}:
                 rows.append(ComparedCase(opponent, case, tuple(by_defense.get(name) for name in names)))
     return tuple(rows)
 
@@ -140,6 +136,7 @@ def _environment() -> Environment:
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,
+        scores_cells=scores_cells,
         secret_words=SECRET_WORDS,
         severity_words=severity_words,
         worst_leak=worst_leak,

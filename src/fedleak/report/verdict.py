@@ -9,9 +9,9 @@ from math import isfinite
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report
 from fedleak.core.secret import SecretKind
-from fedleak.report.cases import ANSWERS, FIGURES
 from fedleak.report.defense_effect import best_effect, defenses
 from fedleak.report.figures import count
+from fedleak.report.outcomes import ANSWERS, DECIDED
 from fedleak.report.wording import RECOVERS_FROM, joined, leak_sentence, possessive, share_recovered, who
 
 CONSEQUENCES = {
@@ -76,7 +76,7 @@ def _gravity(finding: Finding) -> tuple[int, bool, float]:
 
 def _without_leak(report: Report) -> Statement:
     """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all."""
-    n_measured = sum(finding.outcome in FIGURES for finding in report.findings)
+    n_measured = sum(finding.outcome in DECIDED for finding in report.findings)
     if n_measured == 1:
         headline = "The one attack that was measured did no better than prior knowledge alone."
     elif n_measured:
@@ -124,7 +124,7 @@ def _parties(finding: Finding) -> tuple[object, ...]:
 
 
 def _tally(report: Report) -> str:
-    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without a figure ...``"""
+    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 neither ...``"""
     if not report.findings:
         return ""
     leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
@@ -134,5 +134,5 @@ def _tally(report: Report) -> str:
     n_silent = len(report.findings) - len(leaks) - n_clean
     parts = [count(len(leaks), "leak") + (f" ({graded})" if leaks else ""), f"{n_clean} without a leak"]
     if n_silent:
-        parts.append(f"{n_silent} without a figure (none of these is a zero)")
+        parts.append(f"{n_silent} neither (none of these is a zero)")
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."
