@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from fedleak.core.finding import Finding, Mode, Outcome, Severity
 from fedleak.core.secret import Secret
 from fedleak.report.outcomes import ANSWERS, DECIDED, reason_of
+from fedleak.report.wording import share_recovered
+
+Aim = tuple[tuple[str, ...], Mode, Secret]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,21 @@ class Silence:
     outcome: Outcome
     why: str
     findings: tuple[Finding, ...]
+
+
+def aim(finding: Finding) -> Aim:
+    """Who is after what, by whatever attack."""
+    return finding.adversary, finding.mode, finding.secret
+
+
+def worst_leak(findings: Iterable[Finding]) -> Finding | None:
+    """The gravest leak, the one without a defense where two are equal."""
+    return max((finding for finding in findings if finding.outcome is Outcome.LEAK), key=gravity, default=None)
+
+
+def gravity(finding: Finding) -> tuple[int, bool, float]:
+    share = share_recovered(finding)
+    return finding.severity, finding.defense is None, share if share is not None else 0.0
 
 
 def opponents(findings: Iterable[Finding]) -> tuple[Opponent, ...]:

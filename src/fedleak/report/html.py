@@ -17,19 +17,20 @@ from markupsafe import Markup
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import agreement, agreement_words
-from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
+from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
 from fedleak.report.defense_effect import defenses, effects, honest_run
 from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.files import write_whole
 from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
 from fedleak.report.safe_text import visible
 from fedleak.report.svg import exhibit_picture, exhibit_words, score_bar
-from fedleak.report.verdict import statement, worst_leak
+from fedleak.report.verdict import statement
 from fedleak.report.wording import (
     MODE_MEANING,
     SECRET_WORDS,
     joined,
     leak_sentence,
+    owner_words,
     possessive,
     scores_cells,
     severity_words,
@@ -104,7 +105,9 @@ def _silences_by_outcome(report: Report) -> dict[Outcome, list[Silence]]:
 
 def _shown_owners(report: Report) -> tuple[str, ...]:
     """Whose true values the page shows: a reason not to pass it on."""
-    return tuple(dict.fromkeys(finding.secret.owner for finding in report.findings if finding.exhibit is not None))
+    return tuple(
+        dict.fromkeys(owner_words(finding.secret) for finding in report.findings if finding.exhibit is not None)
+    )
 
 
 def _environment() -> Environment:

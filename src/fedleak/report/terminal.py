@@ -24,7 +24,7 @@ from fedleak.report.outcomes import OUTCOME_WORDS, reason_of
 from fedleak.report.safe_text import visible
 from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
-from fedleak.report.wording import SECRET_WORDS, scores_cells, severity_words, who
+from fedleak.report.wording import owned, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
@@ -110,7 +110,7 @@ def _narrow_columns() -> tuple[Column, ...]:
 
 
 def _secret(finding: Finding) -> Text:
-    return _plain(f"{SECRET_WORDS[finding.secret.kind]} of {finding.secret.owner}")
+    return _plain(owned(finding.secret))
 
 
 def _defense(finding: Finding) -> Name:

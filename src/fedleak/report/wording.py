@@ -7,7 +7,7 @@ from math import isfinite
 
 from fedleak.core.finding import Finding, Mode, Severity
 from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.report.figures import MISSING, figure, is_share, metric_words, percent
 from fedleak.report.outcomes import DECIDED
 
@@ -41,8 +41,19 @@ def who(names: Sequence[str]) -> str:
 
 
 def possessive(secret: Secret) -> str:
-    """``bank's labels``."""
-    return f"{secret.owner}'s {SECRET_WORDS[secret.kind]}"
+    """``bank's labels``; ``the residuals``, which belong to the federation."""
+    whose = "the" if secret.owner == JOINT else f"{secret.owner}'s"
+    return f"{whose} {SECRET_WORDS[secret.kind]}"
+
+
+def owned(secret: Secret) -> str:
+    """``labels of bank``; ``residuals``."""
+    words = SECRET_WORDS[secret.kind]
+    return words if secret.owner == JOINT else f"{words} of {secret.owner}"
+
+
+def owner_words(secret: Secret) -> str:
+    return "the federation" if secret.owner == JOINT else secret.owner
 
 
 def share_recovered(finding: Finding) -> float | None:
