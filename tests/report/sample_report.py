@@ -34,12 +34,12 @@ def sample_report() -> Report:
             "command": "fedleak audit bank-and-fintech.toml --out fedleak-audit",
         },
         runs=(
-            RunSummary(None, None, {"accuracy": 0.9649, "auc": 0.9931}, 41.2),
+            RunSummary(None, None, {"test_accuracy": 0.9649, "auc": 0.9931}, 41.2),
             RunSummary(
-                NOISE, None, {"accuracy": 0.9298, "auc": 0.9702}, 44.0, ("the noise is drawn anew in every round",)
+                NOISE, None, {"test_accuracy": 0.9298, "auc": 0.9702}, 44.0, ("the noise is drawn anew in every round",)
             ),
-            RunSummary(LARGE_BATCH, None, {"accuracy": 0.9649, "auc": 0.9917}, 39.5),
-            RunSummary(None, "packed-ciphertexts", {"accuracy": 0.9649, "auc": 0.9931}, 43.7),
+            RunSummary(LARGE_BATCH, None, {"test_accuracy": 0.9649, "auc": 0.9917}, 39.5),
+            RunSummary(None, "packed-ciphertexts", {"test_accuracy": 0.9649, "auc": 0.9931}, 43.7),
         ),
         findings=(*_fintech_findings(), *_bank_findings(), *_active_findings(), *_coalition_findings()),
         advice=(
@@ -51,31 +51,26 @@ def sample_report() -> Report:
 
 def _scenario() -> dict[str, object]:
     return {
-        "name": "Bank and fintech",
-        "data": {"source": "sklearn:breast_cancer", "target": "malignant", "rows": 569},
-        "federation": {
-            "protocol": "vertical-logistic-regression",
-            "cipher": "paillier",
-            "key_bits": 2048,
-            "batch_size": 24,
-            "learning_rate": 0.05,
-            "epochs": 6,
-            "parties": [
-                {"name": "bank", "role": "active", "columns": ["mean radius", "mean texture", "mean perimeter"]},
-                {"name": "fintech", "role": "passive", "columns": ["worst area", "worst smoothness"]},
-                {"name": "arbiter", "role": "arbiter", "columns": []},
-            ],
-        },
-        "adversary": [
-            {"parties": ["fintech"], "mode": "passive", "knowledge": {"known_cells": 0.0, "ranges": True}},
-            {"parties": ["bank"], "mode": "passive", "knowledge": {"known_cells": 0.02, "ranges": True}},
+        "title": "Bank and fintech",
+        "seed": 20240611,
+        "data": {"source": "sklearn:breast_cancer", "target": None, "scaling": "standard"},
+        "protocol": "vertical-logistic",
+        "settings": {"cipher": "paillier", "key_bits": 2048, "batch_size": 24, "learning_rate": 0.05, "epochs": 6},
+        "parties": [
+            {"name": "bank", "role": "active", "columns": ["mean radius", "mean texture", "mean perimeter"]},
+            {"name": "fintech", "role": "passive", "columns": ["worst area", "worst smoothness"]},
+            {"name": "arbiter", "role": "arbiter", "columns": []},
         ],
-        "defense": [{"name": "gaussian-noise", "sigma": 0.5}, {"name": "large-batch", "batch_size": 512}],
+        "adversaries": [
+            {"parties": ["fintech"], "mode": "passive", "knowledge": {"cells": 0.0, "ranges": True}},
+            {"parties": ["bank"], "mode": "passive", "knowledge": {"cells": 0.02, "ranges": True}},
+        ],
+        "defenses": [{"name": "gaussian-noise", "sigma": 0.5}, {"name": "large-batch", "batch_size": 512}],
     }
 
 
 def _accuracy(value: float, low: float, high: float) -> Score:
-    return Score("accuracy", value, 0.627, Better.HIGHER, (low, high), 569)
+    return Score("label-accuracy", value, 0.627, Better.HIGHER, (low, high), 569)
 
 
 def _error(value: float, low: float, high: float) -> Score:
@@ -283,7 +278,8 @@ def _coalition_findings() -> tuple[Finding, ...]:
             "shuffled batches give 144 independent equations for 30 unknowns a row",
             Theory("exact", ("the residuals of all batches have full rank",)),
             severity=Severity.HIGH,
-            score=_error(0.0009, 0.0007, 0.0012),
+            score=Score("cells-recovered", 0.893, 0.041, Better.HIGHER, (0.878, 0.907), 5690),
+            further_scores=(_error(0.0009, 0.0007, 0.0012),),
             cells_recovered=0.893,
             exhibit=_feature_exhibit(0.02),
             seconds=2.2,

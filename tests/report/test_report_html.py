@@ -17,9 +17,9 @@ from fedleak.core.report import Report, RunSummary
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import Secret, SecretKind
 from fedleak.report import html
+from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
 from fedleak.report.redaction import redact
 from fedleak.report.verdict import statement
-from fedleak.report.wording import OUTCOME_WORDS
 
 VOID = {"meta", "br"}
 POISON = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -119,7 +119,7 @@ def poisoned_report() -> Report:
     )
     skipped = replace(finding, outcome=Outcome.SKIPPED, score=None, exhibit=None, defense=POISON)
     return Report(
-        scenario={"name": POISON, POISON: {POISON: [POISON, {POISON: POISON}]}},
+        scenario={"title": POISON, POISON: {POISON: [POISON, {POISON: POISON}]}},
         environment={POISON: POISON, "command": POISON},
         runs=(RunSummary(None, POISON, {POISON: 0.5}, 1.0, (POISON,)), RunSummary(POISON, None, {POISON: 0.5}, 1.0)),
         findings=(finding, skipped),
@@ -180,6 +180,17 @@ def test_a_score_that_is_not_finite_is_a_dash_and_has_no_bar() -> None:
     assert "PSNR —" in Page(source).text
 
 
+def test_an_undecided_attack_shows_its_figure_but_no_severity() -> None:
+    score = Score("label-accuracy", 0.8, 0.6, Better.HIGHER, (0.7, 0.9), 50)
+    finding = replace(
+        sample_report().findings[0], outcome=Outcome.UNDETERMINED, severity=Severity.NONE, score=score, why=""
+    )
+    text = page_of(only(finding)).text
+    assert "label accuracy 80 %" in text
+    assert "severity none" not in text
+    assert OUTCOME_MEANING[Outcome.UNDETERMINED] in text
+
+
 def test_value_baseline_and_interval_stand_side_by_side() -> None:
     text = page_of(only(sample_report().findings[1])).text
     for words in ("accuracy 81.2 %", "77.8 % to 84.2 %", "62.7 % from prior knowledge alone"):
@@ -202,7 +213,7 @@ def test_defenses_stand_side_by_side_with_the_models_accuracy() -> None:
     table = table[: table.index("</table>")]
     assert table.count('<th scope="col">') == 4
     text = Page(f"<div {table}</table></div></div>".replace("<div aria", "<div><div aria", 1)).text
-    assert "the model's accuracy 96.5 % 93 % 96.5 %" in text
+    assert "the model's test accuracy 96.5 % 93 % 96.5 %" in text
     assert "leak 100 %" in text
     assert "not identifiable no figure" in text
 
@@ -235,10 +246,10 @@ def test_the_page_is_written_whole(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_the_title_is_the_scenarios_name_or_its_protocol() -> None:
+def test_the_title_is_the_scenarios_title_or_its_protocol() -> None:
     assert html.page_title(sample_report()) == "Bank and fintech"
-    assert html.page_title(Report({"federation": {"protocol": "p"}}, {}, (), ())) == "p"
-    assert html.page_title(Report({"name": 3}, {}, (), ())) == "federation"
+    assert html.page_title(Report({"protocol": "p"}, {}, (), ())) == "p"
+    assert html.page_title(Report({"title": 3}, {}, (), ())) == "federation"
 
 
 def luminance(colour: str) -> float:

@@ -13,10 +13,10 @@ from sample_report import BANK_LABELS, sample_report
 from fedleak.core.finding import Finding, Mode, Outcome, Theory
 from fedleak.core.report import Report
 from fedleak.core.secret import Secret, SecretKind
+from fedleak.report.outcomes import OUTCOME_WORDS
 from fedleak.report.terminal import print_report
 from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
-from fedleak.report.wording import OUTCOME_WORDS
 
 
 def printed(report: Report, width: int = 80, *, colours: bool = False) -> str:
@@ -50,7 +50,7 @@ def test_every_finding_that_ran_has_its_figures(width: int) -> None:
 def test_every_outcome_without_a_figure_has_its_reason(width: int) -> None:
     report = sample_report()
     output = flat(printed(report, width))
-    tail = output[output.index("6 findings without a figure: none of these is a zero") :]
+    tail = output[output.index("6 findings neither leak nor no leak: none of these is a zero") :]
     for finding in report.findings:
         if finding.outcome not in {Outcome.LEAK, Outcome.NO_LEAK}:
             assert f"{finding.attack}: {finding.why}" in tail
@@ -62,7 +62,7 @@ def test_the_model_is_shown_with_and_without_each_defense() -> None:
     output = flat(printed(sample_report(), 100))
     assert "none none 96.5 % 0.993 41.2 s" in output
     assert "gaussian-noise(sigma=0.5) none 93 % 0.97 44.0 s" in output
-    assert "the model's accuracy goes from 96.5 % to 93 %" in output
+    assert "the model's test accuracy goes from 96.5 % to 93 %" in output
 
 
 def test_a_missing_score_is_not_a_zero() -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from fedleak.core.finding import Finding, Mode, Outcome, Severity
 from fedleak.core.secret import Secret
+from fedleak.report.outcomes import ANSWERS, DECIDED, reason_of
+from fedleak.report.wording import share_recovered
 
-ANSWERS = frozenset({Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE})
-FIGURES = frozenset({Outcome.LEAK, Outcome.NO_LEAK})
+Aim = tuple[tuple[str, ...], Mode, Secret]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +22,9 @@ class Case:
     findings: tuple[Finding, ...]  # the one without a defense first
 
     @property
-    def answered(self) -> bool:
-        return any(finding.outcome in ANSWERS for finding in self.findings)
+    def has_content(self) -> bool:
+        """An answer, or at least a figure: enough for a card of its own."""
+        return any(finding.outcome in ANSWERS or finding.score is not None for finding in self.findings)
 
     @property
     def worst(self) -> Severity:
@@ -47,11 +49,26 @@ class Opponent:
 
 @dataclass(frozen=True, eq=False)
 class Silence:
-    """Findings without a figure that share outcome and reason."""
+    """Findings that are neither a leak nor its absence, and share outcome and reason."""
 
     outcome: Outcome
     why: str
     findings: tuple[Finding, ...]
+
+
+def aim(finding: Finding) -> Aim:
+    """Who is after what, by whatever attack."""
+    return finding.adversary, finding.mode, finding.secret
+
+
+def worst_leak(findings: Iterable[Finding]) -> Finding | None:
+    """The gravest leak, the one without a defense where two are equal."""
+    return max((finding for finding in findings if finding.outcome is Outcome.LEAK), key=gravity, default=None)
+
+
+def gravity(finding: Finding) -> tuple[int, bool, float]:
+    share = share_recovered(finding)
+    return finding.severity, finding.defense is None, share if share is not None else 0.0
 
 
 def opponents(findings: Iterable[Finding]) -> tuple[Opponent, ...]:
@@ -62,11 +79,11 @@ def opponents(findings: Iterable[Finding]) -> tuple[Opponent, ...]:
 
 
 def silences(findings: Iterable[Finding]) -> tuple[Silence, ...]:
-    """Every finding that is neither leak nor no_leak, with its reason: none of them is a zero."""
+    """Every finding that is neither leak nor no_leak, by its reason: none of them is a zero."""
     grouped: dict[tuple[Outcome, str], list[Finding]] = {}
     for finding in findings:
-        if finding.outcome not in FIGURES:
-            grouped.setdefault((finding.outcome, finding.why), []).append(finding)
+        if finding.outcome not in DECIDED:
+            grouped.setdefault((finding.outcome, reason_of(finding)), []).append(finding)
     order = list(Outcome)
     keys = sorted(grouped, key=lambda key: order.index(key[0]))
     return tuple(Silence(outcome, why, tuple(grouped[outcome, why])) for outcome, why in keys)
@@ -85,4 +102,4 @@ def _cases(findings: Iterable[Finding]) -> tuple[Case, ...]:
 
 def _urgency(case: Case) -> tuple[int, int, bool]:
     first = case.findings[0]
-    return case.worst, first.severity, case.answered
+    return case.worst, first.severity, case.has_content

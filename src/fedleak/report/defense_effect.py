@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedleak.core.finding import Outcome
+from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
-from fedleak.report.cases import ANSWERS, opponents
+from fedleak.report.cases import aim, opponents, worst_leak
 from fedleak.report.figures import figure, metric_words
+from fedleak.report.outcomes import ANSWERS
+
+WORTH = ("test_accuracy", "accuracy")  # what a model is judged by, the best first
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,18 @@ class Effect:
     utility: UtilityChange | None
 
     @property
+    def n_left(self) -> int:
+        return self.n_tried - self.n_stopped - self.n_weakened - self.n_unanswered
+
+    @property
     def helps(self) -> bool:
         return self.n_stopped + self.n_weakened > 0
 
     def words(self) -> str:
         """One sentence, without the defense's name, which comes before it."""
         parts = [self._leak_words()]
+        if self.n_left and self.helps:
+            parts.append(f"{self.n_left} {'stays' if self.n_left == 1 else 'stay'} as bad as before")
         if self.n_unanswered:
             parts.append(f"{self.n_unanswered} gave no answer, which is not a success")
         if self.n_new:
@@ -67,10 +76,22 @@ def effects(report: Report) -> tuple[Effect, ...]:
     return tuple(_effect(report, defense) for defense in defenses(report))
 
 
-def best_effect(report: Report) -> Effect | None:
-    """The defense that stops most leaks, then weakens most; None where none helps."""
-    helpful = [effect for effect in effects(report) if effect.helps]
-    return max(helpful, key=lambda effect: (effect.n_stopped, effect.n_weakened, -_loss(effect)), default=None)
+def best_effect(report: Report, worst: Finding) -> Effect | None:
+    """The defense under which the worst leak's secret is no longer had, then the one that stops most leaks.
+
+    None where no defense helps at all.
+    """
+
+    def merit(effect: Effect) -> tuple[bool, int, int, float]:
+        protects = remaining_leak(report, effect.defense, worst) is None
+        return protects, effect.n_stopped, effect.n_weakened, -_loss(effect)
+
+    return max((effect for effect in effects(report) if effect.helps), key=merit, default=None)
+
+
+def remaining_leak(report: Report, defense: str, worst: Finding) -> Finding | None:
+    """The gravest leak of the same secret to the same adversary that is left under a defense, by any attack."""
+    return worst_leak(f for f in report.findings if f.defense == defense and aim(f) == aim(worst))
 
 
 def defenses(report: Report) -> tuple[str, ...]:
@@ -84,8 +105,9 @@ def honest_run(report: Report, defense: str | None) -> RunSummary | None:
 
 
 def main_utility(run: RunSummary) -> str | None:
-    """The figure that stands for the model's worth: its accuracy, or else the first one."""
-    return "accuracy" if "accuracy" in run.utility else next(iter(run.utility), None)
+    """The figure that stands for the model's worth: its accuracy on rows it has not seen, if it is there."""
+    preferred = [name for name in WORTH if name in run.utility]
+    return next(iter([*preferred, *run.utility]), None)
 
 
 def _effect(report: Report, defense: str) -> Effect:

@@ -12,7 +12,7 @@ from math import isfinite
 from fedleak.core.score import Score
 
 MISSING = "—"
-SHARE_WORDS = frozenset({"accuracy", "share", "rate", "precision", "recall", "fraction"})
+SHARE_WORDS = frozenset({"accuracy", "share", "rate", "precision", "recall", "fraction", "recovered"})
 ACRONYMS = frozenset({"auc", "cbr", "mae", "mse", "psnr", "rmse", "ssim"})
 
 

@@ -12,10 +12,12 @@ from fedleak.core.errors import InputError
 def write_whole(path: Path, text: str) -> None:
     """Write to a temporary name beside the file, then rename: no reader ever sees a half-written one.
 
+    The folder is made if it is not there.
     A lone surrogate (a file name that is not UTF-8 can bring one in) is written as a question mark.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
         temporary.replace(path)
     except OSError as error:
@@ -23,5 +25,5 @@ def write_whole(path: Path, text: str) -> None:
             f"{path} must be a file that can be written; got: {error.strerror or error}. Choose another --out folder"
         ) from error
     finally:
-        with suppress(OSError):  # the folder itself may be what is missing
+        with suppress(OSError):  # the folder itself may be what is wrong
             temporary.unlink(missing_ok=True)

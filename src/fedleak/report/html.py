@@ -17,21 +17,22 @@ from markupsafe import Markup
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import agreement, agreement_words
-from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
+from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
 from fedleak.report.defense_effect import defenses, effects, honest_run
 from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.files import write_whole
+from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
 from fedleak.report.safe_text import visible
 from fedleak.report.svg import exhibit_picture, exhibit_words, score_bar
-from fedleak.report.verdict import statement, worst_leak
+from fedleak.report.verdict import statement
 from fedleak.report.wording import (
     MODE_MEANING,
-    OUTCOME_MEANING,
-    OUTCOME_WORDS,
     SECRET_WORDS,
     joined,
     leak_sentence,
+    owner_words,
     possessive,
+    scores_cells,
     severity_words,
     who,
 )
@@ -74,12 +75,8 @@ def write(report: Report, path: Path) -> None:
 
 
 def page_title(report: Report) -> str:
-    """The scenario's name, or else its protocol."""
-    federation = report.scenario.get("federation")
-    candidates = (
-        report.scenario.get("name"),
-        federation.get("protocol") if isinstance(federation, Mapping) else None,
-    )
+    """The scenario's title, or else its protocol."""
+    candidates = (report.scenario.get("title"), report.scenario.get("protocol"))
     return next((name for name in candidates if isinstance(name, str) and name), "federation")
 
 
@@ -90,7 +87,7 @@ def compared_cases(report: Report) -> tuple[ComparedCase, ...]:
     for opponent in opponents(report.findings):
         for case in opponent.cases:
             by_defense = {finding.defense: finding for finding in case.findings}
-            if case.answered and set(by_defense) - {None}:
+            if case.has_content and set(by_defense) - {None}:
                 rows.append(ComparedCase(opponent, case, tuple(by_defense.get(name) for name in names)))
     return tuple(rows)
 
@@ -108,7 +105,9 @@ def _silences_by_outcome(report: Report) -> dict[Outcome, list[Silence]]:
 
 def _shown_owners(report: Report) -> tuple[str, ...]:
     """Whose true values the page shows: a reason not to pass it on."""
-    return tuple(dict.fromkeys(finding.secret.owner for finding in report.findings if finding.exhibit is not None))
+    return tuple(
+        dict.fromkeys(owner_words(finding.secret) for finding in report.findings if finding.exhibit is not None)
+    )
 
 
 def _environment() -> Environment:
@@ -140,6 +139,7 @@ def _environment() -> Environment:
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,
+        scores_cells=scores_cells,
         secret_words=SECRET_WORDS,
         severity_words=severity_words,
         worst_leak=worst_leak,

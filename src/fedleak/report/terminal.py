@@ -1,4 +1,4 @@
-"""A report in the terminal: the verdict first, then a table for each adversary, the model, and what gave no figure.
+"""A report in the terminal: the verdict first, then a table for each adversary, the model, and what decided nothing.
 
 Everything that a report brings along is printed as plain text: no markup, no control characters.
 """
@@ -20,10 +20,11 @@ from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
 from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
+from fedleak.report.outcomes import OUTCOME_WORDS, reason_of
 from fedleak.report.safe_text import visible
 from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
-from fedleak.report.wording import OUTCOME_WORDS, SECRET_WORDS, severity_words, who
+from fedleak.report.wording import owned, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
@@ -109,7 +110,7 @@ def _narrow_columns() -> tuple[Column, ...]:
 
 
 def _secret(finding: Finding) -> Text:
-    return _plain(f"{SECRET_WORDS[finding.secret.kind]} of {finding.secret.owner}")
+    return _plain(owned(finding.secret))
 
 
 def _defense(finding: Finding) -> Name:
@@ -154,9 +155,9 @@ def _outcome_lines(finding: Finding) -> Text:
 
 def _measured_lines(finding: Finding) -> Text:
     if finding.score is None:
-        return _plain(finding.why)
+        return _plain(reason_of(finding))
     lines = [_value(finding), Text.assemble("baseline ", _baseline(finding))]
-    if finding.cells_recovered is not None:
+    if finding.cells_recovered is not None and not scores_cells(finding):
         lines.append(Text(f"cells {percent(finding.cells_recovered)}"))
     return _lines(*lines)
 
@@ -187,7 +188,9 @@ def _print_silences(silent: tuple[Silence, ...], console: Console) -> None:
         return
     n_findings = sum(len(group.findings) for group in silent)
     console.print()
-    console.print(_plain(f"{count(n_findings, 'finding')} without a figure: none of these is a zero", "bold underline"))
+    console.print(
+        _plain(f"{count(n_findings, 'finding')} neither leak nor no leak: none of these is a zero", "bold underline")
+    )
     for group in silent:
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in group.findings))
         head = Text.assemble((OUTCOME_WORDS[group.outcome], STYLES[group.outcome]), f" {len(group.findings)} × ")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from math import isfinite
 
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report
 from fedleak.core.secret import SecretKind
-from fedleak.report.cases import ANSWERS, FIGURES
-from fedleak.report.defense_effect import best_effect, defenses
+from fedleak.report.cases import Aim, aim, gravity, worst_leak
+from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
 from fedleak.report.figures import count
-from fedleak.report.wording import RECOVERS_FROM, joined, leak_sentence, possessive, share_recovered, who
+from fedleak.report.outcomes import ANSWERS, DECIDED
+from fedleak.report.wording import RECOVERS_FROM, joined, leak_sentence, owner_words, possessive, share_recovered, who
 
 CONSEQUENCES = {
     SecretKind.LABELS: "The label is what {owner} knows about each person: who defaulted, who is ill, who bought.",
@@ -58,25 +58,14 @@ def statement(report: Report) -> Statement:
         headline=f"{leak_sentence(worst)}.",
         meaning=_meaning(worst),
         also=_other_leaks(report, worst),
-        remedy=_remedy(report),
+        remedy=_remedy(report, worst),
         tally=_tally(report),
     )
 
 
-def worst_leak(findings: tuple[Finding, ...]) -> Finding | None:
-    """The gravest leak, the one without a defense where two are equal."""
-    leaks = [finding for finding in findings if finding.outcome is Outcome.LEAK]
-    return max(leaks, key=_gravity, default=None)
-
-
-def _gravity(finding: Finding) -> tuple[int, bool, float]:
-    share = share_recovered(finding)
-    return finding.severity, finding.defense is None, share if share is not None and isfinite(share) else 0.0
-
-
 def _without_leak(report: Report) -> Statement:
     """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all."""
-    n_measured = sum(finding.outcome in FIGURES for finding in report.findings)
+    n_measured = sum(finding.outcome in DECIDED for finding in report.findings)
     if n_measured == 1:
         headline = "The one attack that was measured did no better than prior knowledge alone."
     elif n_measured:
@@ -91,20 +80,21 @@ def _without_leak(report: Report) -> Statement:
 
 
 def _meaning(worst: Finding) -> str:
-    owner, secret = worst.secret.owner, possessive(worst.secret)
+    secret = possessive(worst.secret)
     adversary = who(worst.adversary)
     share = share_recovered(worst)
-    consequence = CONSEQUENCES[worst.secret.kind].format(owner=owner)
+    consequence = CONSEQUENCES[worst.secret.kind].format(owner=owner_words(worst.secret))
     if share is not None and share >= RECOVERS_FROM:
         return f"{consequence} Count {secret} as disclosed to {adversary} for every record that takes part."
     return f"{consequence} Not all is disclosed, but {adversary} can tell more of {secret} than prior knowledge allows."
 
 
-def _remedy(report: Report) -> str:
+def _remedy(report: Report, worst: Finding) -> str:
     tried = defenses(report)
-    best = best_effect(report)
+    best = best_effect(report, worst)
     if best is not None:
-        return f"{best.defense} {best.words()}."
+        left = remaining_leak(report, best.defense, worst)
+        return f"{best.defense} {best.words()}." + (f" But {leak_sentence(left)}." if left else "")
     if tried:
         return f"No defense that was tried ({joined(tried)}) stops or weakens a leak."
     return "No defense was tried: add a [[defense]] to the scenario to see what would help."
@@ -113,18 +103,14 @@ def _remedy(report: Report) -> str:
 def _other_leaks(report: Report, worst: Finding) -> tuple[str, ...]:
     """The worst of every other (adversary, mode, secret), so that no data owner has to look for its own."""
     leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
-    gravest: dict[tuple[object, ...], Finding] = {_parties(worst): worst}
-    for leak in sorted(leaks, key=_gravity, reverse=True):
-        gravest.setdefault(_parties(leak), leak)
+    gravest: dict[Aim, Finding] = {aim(worst): worst}
+    for leak in sorted(leaks, key=gravity, reverse=True):
+        gravest.setdefault(aim(leak), leak)
     return tuple(f"{leak_sentence(leak)}." for leak in gravest.values() if leak is not worst)
 
 
-def _parties(finding: Finding) -> tuple[object, ...]:
-    return finding.adversary, finding.mode, finding.secret
-
-
 def _tally(report: Report) -> str:
-    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without a figure ...``"""
+    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 neither ...``"""
     if not report.findings:
         return ""
     leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
@@ -134,5 +120,5 @@ def _tally(report: Report) -> str:
     n_silent = len(report.findings) - len(leaks) - n_clean
     parts = [count(len(leaks), "leak") + (f" ({graded})" if leaks else ""), f"{n_clean} without a leak"]
     if n_silent:
-        parts.append(f"{n_silent} without a figure (none of these is a zero)")
+        parts.append(f"{n_silent} neither (none of these is a zero)")
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from fedleak.core.finding import Finding, Mode, Outcome, Severity
+from fedleak.core.finding import Finding, Mode, Severity
 from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.report.figures import MISSING, figure, is_share, metric_words, percent
+from fedleak.report.outcomes import DECIDED
 
-OUTCOME_WORDS = {
-    Outcome.LEAK: "leak",
-    Outcome.NO_LEAK: "no leak found",
-    Outcome.NOT_IDENTIFIABLE: "not identifiable",
-    Outcome.UNDETERMINED: "undetermined",
-    Outcome.SKIPPED: "skipped",
-    Outcome.ERRORED: "errored",
-}
-OUTCOME_MEANING = {
-    Outcome.LEAK: "The attack did better than prior knowledge alone allows.",
-    Outcome.NO_LEAK: "This attack did no better than prior knowledge alone; another one might.",
-    Outcome.NOT_IDENTIFIABLE: "Several secrets fit what the adversary sees, so this attack cannot tell which is true.",
-    Outcome.UNDETERMINED: "The attack ended without an answer, for want of budget or evidence.",
-    Outcome.SKIPPED: "The attack was not run: something that it needs was missing.",
-    Outcome.ERRORED: "The attack failed while it ran.",
-}
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
     Mode.ACTIVE: "An active adversary sends what it should not, where that is not noticed.",
@@ -41,6 +26,7 @@ SECRET_WORDS = {
     SecretKind.RANGES: "value ranges",
     SecretKind.IMAGES: "images",
 }
+WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
 
 
@@ -55,8 +41,19 @@ def who(names: Sequence[str]) -> str:
 
 
 def possessive(secret: Secret) -> str:
-    """``bank's labels``."""
-    return f"{secret.owner}'s {SECRET_WORDS[secret.kind]}"
+    """``bank's labels``; ``the residuals``, which belong to the federation."""
+    whose = "the" if secret.owner == JOINT else f"{secret.owner}'s"
+    return f"{whose} {SECRET_WORDS[secret.kind]}"
+
+
+def owned(secret: Secret) -> str:
+    """``labels of bank``; ``residuals``."""
+    words = SECRET_WORDS[secret.kind]
+    return words if secret.owner == JOINT else f"{words} of {secret.owner}"
+
+
+def owner_words(secret: Secret) -> str:
+    return "the federation" if secret.owner == JOINT else secret.owner
 
 
 def share_recovered(finding: Finding) -> float | None:
@@ -89,21 +86,25 @@ def leak_sentence(finding: Finding) -> str:
 
 def measured_words(finding: Finding) -> str:
     """``MSE 0.004, against 0.083 from prior knowledge alone``; empty where nothing was measured."""
-    parts = []
-    if finding.score is not None:
-        score = finding.score
+    score, parts = finding.score, []
+    if score is not None:
         parts.append(
             f"{metric_words(score.metric)} {figure(score.metric, score.value)}, "
             f"against {figure(score.metric, score.baseline)} from prior knowledge alone"
         )
-    if finding.cells_recovered is not None:
-        parts.append(f"{percent(finding.cells_recovered)} of the cells to within 1 % of their range")
+    if finding.cells_recovered is not None and not scores_cells(finding):
+        parts.append(f"{percent(finding.cells_recovered)} of the cells {WITHIN}")
     return "; ".join(parts)
 
 
+def scores_cells(finding: Finding) -> bool:
+    """Whether the main score already is the share of cells recovered."""
+    return finding.score is not None and finding.score.value == finding.cells_recovered and _is_hit_rate(finding.score)
+
+
 def severity_words(finding: Finding) -> str:
-    """A severity where there was an answer: what gave no figure is not harmless for that."""
-    silent = finding.severity is Severity.NONE and finding.score is None
+    """A severity where the attack decided something: what did not is not harmless for that."""
+    silent = finding.severity is Severity.NONE and finding.outcome not in DECIDED
     return MISSING if silent else finding.severity.label
 
 
@@ -112,10 +113,9 @@ def _is_hit_rate(score: Score) -> bool:
 
 
 def _beside(finding: Finding) -> str:
-    """What the share is to be held against."""
-    score = finding.score
-    if score is not None and _is_hit_rate(score) and share_recovered(finding) == score.value:
-        return f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
-    if finding.cells_recovered is not None:
-        return " to within 1 % of their range"
-    return ""
+    """How near counts as recovered, and what the share is to be held against."""
+    score, share = finding.score, share_recovered(finding)
+    words = f" {WITHIN}" if share == finding.cells_recovered else ""
+    if score is not None and _is_hit_rate(score) and share == score.value:
+        words += f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
+    return words
