@@ -10,18 +10,16 @@ from fedleak.core.secret import Secret
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import State
 
+STOPPED = (Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE)
+
 
 def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[str, ...]:
     """Defenses that were seen to work, those that were seen not to, and changes that break a theorem."""
-    lines: dict[str, None] = {}
     bare = [finding for finding in findings if finding.defense is None and finding.outcome is Outcome.LEAK]
-    for leak in bare:
-        for other in findings:
-            if other.defense is not None and _same_attempt(leak, other):
-                lines[_effect(leak, other)] = None
-    for line in remedies(tasks):
-        lines[line] = None
-    return tuple(lines)
+    pairs = [(leak, other) for leak in bare for other in findings if other.defense and _same_attempt(leak, other)]
+    worked = [_effect(leak, other) for leak, other in pairs if other.outcome in STOPPED]
+    failed = [_effect(leak, other) for leak, other in pairs if other.outcome is Outcome.LEAK]
+    return tuple(dict.fromkeys([*worked, *remedies(tasks), *failed]))
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:

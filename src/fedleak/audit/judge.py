@@ -47,7 +47,7 @@ def judge(
         secret=task.target,
         defense=defense,
         outcome=outcome,
-        why=guess.why,
+        why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
         theory=theory_of(task),
         severity=severity(main, guess.secret.kind) if main and outcome is Outcome.LEAK else Severity.NONE,
         score=main,

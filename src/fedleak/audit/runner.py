@@ -36,7 +36,7 @@ class Audit:
         self._sink_for = sink_for
         self._progress = progress
         self._summaries: list[RunSummary] = []
-        self._findings: dict[int, Finding] = {}  # by the task's position in the plan
+        self._findings: dict[Task, Finding] = {}
         self.failed = False
 
     def run(self) -> None:
@@ -47,17 +47,18 @@ class Audit:
             if open_tasks:
                 self._one_run(planned, open_tasks)
 
-    def report(self, *, unfinished: str = "not reached") -> Report:
+    def report(self, *, unfinished: str = "not reached", command: str | None = None) -> Report:
         """All findings so far; what is still open counts as skipped, for the reason given."""
         findings = []
         for planned, task in self._tasks():
             open_task = unscored(task, _label(planned), Outcome.SKIPPED, unfinished)
-            findings.append(self._findings.get(id(task), open_task))
+            findings.append(self._findings.get(task, open_task))
         settings = self._scenario.settings
         return Report(
             scenario=scenario_json(self._scenario),
             environment=environment(
                 seed=self._scenario.seed,
+                command=command,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
             ),
             runs=tuple(self._summaries),
@@ -71,7 +72,7 @@ class Audit:
     def _skip_inapplicable(self, planned: PlannedRun) -> None:
         for task in planned.tasks:
             if task.skip is not None:
-                self._findings[id(task)] = unscored(task, _label(planned), Outcome.SKIPPED, task.skip)
+                self._findings[task] = unscored(task, _label(planned), Outcome.SKIPPED, task.skip)
 
     def _one_run(self, planned: PlannedRun, tasks: Sequence[Task]) -> None:
         began = time.perf_counter()
@@ -83,13 +84,13 @@ class Audit:
         except FedleakError as error:
             self.failed = True
             for task in tasks:
-                self._findings[id(task)] = unscored(task, label, Outcome.ERRORED, f"the run failed: {error}")
+                self._findings[task] = unscored(task, label, Outcome.ERRORED, f"the run failed: {error}")
             return
         seconds = time.perf_counter() - began
         self._summaries.append(RunSummary(label, planned.deviation, dict(run.utility), seconds))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         for task in tasks:
-            self._findings[id(task)] = self._attack(planned, task, run)
+            self._findings[task] = self._attack(planned, task, run)
             self._progress.advance()
 
     def _train(self, planned: PlannedRun) -> Run:

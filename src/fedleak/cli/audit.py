@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -32,13 +33,17 @@ def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: s
             audit.run()
         except KeyboardInterrupt:
             interrupted = True
-    report = audit.report(unfinished="the audit was interrupted before it")
+    report = audit.report(unfinished="the audit was interrupted before it", command=_command(scenario))
     _deliver(redacted(report) if redact else report, out, json)
     if interrupted:
         typer.echo("fedleak: interrupted; the findings so far are in the report", err=True)
     if interrupted or audit.failed:
         return 3
     return int(fail_on != "never" and report.worst >= Severity[fail_on.upper()])
+
+
+def _command(scenario: Path | None) -> str:
+    return "fedleak audit" if scenario is None else f"fedleak audit {shlex.quote(str(scenario))}"
 
 
 def _make_folder(out: Path) -> None:

@@ -46,8 +46,9 @@ class ResidualRecovery(Attack):
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         too_few = batch_within_columns(facts).state is State.FAILS
-        # With noise on the scores the system still has one solution: the residual plus the noise.
-        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.PARTIAL
+        # With noise on the scores the system still has one solution, the residual plus the noise: how close
+        # that is to the residual the theorem does not say.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
         return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
 
 

@@ -42,8 +42,8 @@ class ResidualSign(Attack):
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         too_few = batch_within_columns(facts).state is State.FAILS
-        # Beyond the theorem's other conditions signs are still right more often than not: partial.
-        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.PARTIAL
+        # Where another condition fails the theorem is silent: signs may still be right, with noise or without.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
         return from_assessment(LabelBySign.assess(facts), if_fails=if_fails)
 
 
