@@ -20,12 +20,15 @@ from fedleak.core.message import Message, Record
 from fedleak.core.oracle import Answer, Exchange, OracleSpec, ReplayOracle
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree
 from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.sink import Captured
 from fedleak.core.steps import Role
-from fedleak.core.storage import Limits, load_view, save_view
+from fedleak.core.storage import Limits, load_capture, load_view, save_capture, save_view
+from fedleak.core.storage.truth import load_truth, save_truth
+from fedleak.core.transcript import Transcript
+from fedleak.core.truth import SecretValues, Truth
 from fedleak.core.view import View
 
 HEADER, INDEX, SEGMENT = "header.json", "index.jsonl", "segments/0000.npy"
-Edit = Callable[[object], object]
 
 
 def small_view() -> View:
@@ -242,35 +245,70 @@ def test_entries(folder: Path, line: int, keys: str, value: object, reason: str)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "must be JSON"),
-        (b"null", "must be an object"),
-        (b'{"entry": "message"', "must be JSON"),
-        (b'{"entry": "message"} {}', "must be JSON"),
-        (b'{"entry": "message", "entry": "message"}', "got 'entry' more than once"),
-        (b'{"entry": "\xff"}', "must be UTF-8; got byte 0xff"),
-        (b'\xef\xbb\xbf{"entry": "message"}', "must be JSON"),
-        (b'{"entry": "message", "round": NaN}', "NaN and infinities must be written as"),
-        (b'{"entry": "message", "round": -Infinity}', "NaN and infinities must be written as"),
-        (b'{"entry": "message", "round": 1e999}', "must fit in a double"),
-        (b'{"entry": "message", "round": 0.' + b"1" * 10_000 + b"}", "must fit in a double"),
-        (b'{"entry": "message", "round": 1' + b"0" * 5000 + b"}", "integers must fit in 64 bits"),
-        (b'{"entry": "message", "round": 9223372036854775808}', "integers must fit in 64 bits"),
-        (b"[" * 100_000, "nested this deep"),
-        (b'{"entry":' * 100_000, "nested this deep"),
-        (b"[" * 500 + b"]" * 500, "must be an object"),
-        (
+        pytest.param(b"", "must be JSON", id="empty"),
+        pytest.param(b"null", "must be an object", id="no object"),
+        pytest.param(b'{"entry": "message"', "must be JSON", id="unclosed"),
+        pytest.param(b'{"entry": "message"} {}', "must be JSON", id="two values"),
+        pytest.param(b'{"entry": "x", "entry": "y"}', "got 'entry' more than once", id="duplicate key"),
+        pytest.param(b'{"entry": "\xff"}', "must be UTF-8; got byte 0xff", id="not UTF-8"),
+        pytest.param(b'\xef\xbb\xbf{"entry": "message"}', "must be JSON", id="byte order mark"),
+        pytest.param(b'{"round": NaN}', "NaN and infinities must be written as", id="NaN"),
+        pytest.param(b'{"round": -Infinity}', "NaN and infinities must be written as", id="infinity"),
+        pytest.param(b'{"round": 1e999}', "must fit in a double", id="float overflow"),
+        pytest.param(b'{"round": 0.' + b"1" * 10_000 + b"}", "must fit in a double", id="long float"),
+        pytest.param(b'{"round": 1' + b"0" * 5000 + b"}", "integers must fit in 64 bits", id="long integer"),
+        pytest.param(b'{"round": 9223372036854775808}', "integers must fit in 64 bits", id="65 bits"),
+        pytest.param(b"[" * 100_000, "nested this deep", id="deep lists"),
+        pytest.param(b'{"entry":' * 100_000, "nested this deep", id="deep objects"),
+        pytest.param(b"[" * 500 + b"]" * 500, "must be an object", id="half deep lists"),
+        pytest.param(
             b'{"entry":"message","step":"s","round":0,"sender":"active","receiver":"*","payload":'
             + b'{"type":"tree","items":{"x":' * 70
             + b'{"type":"scalar","value":1}'
             + b"}}" * 70
             + b"}",
             "nest at most 64 deep",
+            id="deep trees",
         ),
     ],
 )
 def test_lines(folder: Path, text: bytes, reason: str) -> None:
     replace_line(folder, 1, text)
     refused(folder, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param(b"[" * 100_000, "nested this deep", id="deep"),
+        pytest.param(b"\xff", "must be UTF-8", id="not UTF-8"),
+        pytest.param(b'{"preamble": {}, "preamble": {}}', "'preamble' more than once", id="duplicate key"),
+        pytest.param(b"[]", "header must be an object", id="no object"),
+    ],
+)
+def test_whole_headers(folder: Path, text: bytes, reason: str) -> None:
+    (folder / HEADER).write_bytes(text)
+    refused(folder, reason)
+
+
+def test_a_capture_with_an_unlisted_party(tmp_path: Path) -> None:
+    kept = {"active": (Record("step", 0, "x", Scalar(1)),)}
+    save_capture(Captured(Transcript(Facts("p", ()), ()), kept), tmp_path / "run")
+    edit_header(tmp_path / "run", "content/locals", ["passive"])
+    with pytest.raises(FileFormatError, match="line 1: party must be one of the header's locals; got 'active'"):
+        load_capture(tmp_path / "run")
+
+
+@pytest.mark.parametrize("owners", [["active"], ["active", "active"], ["passive", "active"]])
+def test_a_truth_with_other_secrets_than_listed(tmp_path: Path, owners: list[str]) -> None:
+    values = SecretValues(np.arange(1), ("c",), np.ones((1, 1)), np.ones((1, 2)))
+    secrets = [Secret(SecretKind.LABELS, owner) for owner in ("active", "passive")]
+    save_truth(Truth(dict.fromkeys(secrets, values)), tmp_path / "truth")
+    edit_header(tmp_path / "truth", "content/secrets", [{"kind": "labels", "owner": owner} for owner in owners])
+    if owners == ["active", "active"]:
+        edit_line(tmp_path / "truth", 1, "secret/owner", "active")
+    with pytest.raises(FileFormatError, match="must hold the secrets that its header lists, each once"):
+        load_truth(tmp_path / "truth")
 
 
 @pytest.mark.parametrize("name", [HEADER, INDEX, SEGMENT])
