@@ -12,40 +12,10 @@ from fedleak.audit.scenario_file import parse_scenario
 from fedleak.core.errors import RunError
 from fedleak.core.finding import Outcome
 from fedleak.core.sink import MemorySink
-
-SCENARIO = """
-seed = 3
-[data]
-source = "sklearn:breast_cancer"
-scaling = "standard+max-row-norm"
-max_rows = 100
-[federation]
-protocol = "vertical-logistic"
-cipher = "sealed"
-batch_size = 8
-epochs = 4
-learning_rate = 0.1
-[federation.partition]
-by = "ratio"
-[[federation.parties]]
-name = "bank"
-role = "active"
-n_columns = 7
-[[federation.parties]]
-name = "fintech"
-role = "passive"
-n_columns = 23
-[[adversary]]
-parties = ["fintech"]
-[[adversary]]
-parties = ["bank"]
-[[defense]]
-name = "gaussian-noise"
-sigma = 12.0
-"""
+from scenarios import SMALL, changed
 
 
-def audit(text: str = SCENARIO, sink=MemorySink) -> Audit:
+def audit(text: str = SMALL, sink=MemorySink) -> Audit:
     scenario = parse_scenario(text)
     return Audit(scenario, plan_audit(scenario), lambda name: sink(), Silent())
 
@@ -115,7 +85,7 @@ def test_an_interruption_keeps_what_is_done():
             if self.runs == 2:
                 raise KeyboardInterrupt
 
-    scenario = parse_scenario(SCENARIO)
+    scenario = parse_scenario(SMALL)
     work = Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Interrupted())
     with pytest.raises(KeyboardInterrupt):
         work.run()
@@ -149,10 +119,10 @@ def test_a_failing_run_is_errored_and_the_others_go_on():
 
 
 def test_check_needs_no_data_and_agrees_with_the_audit():
-    scenario = parse_scenario(SCENARIO.replace("sklearn:breast_cancer", "nothing-there.csv"))
+    scenario = parse_scenario(changed(("sklearn:breast_cancer", "nothing-there.csv")))
     checked = {(t.adversary.parties, t.attack.name): t for run in plan_check(scenario)[:1] for t in run.tasks}
     planned = {
-        (t.adversary.parties, t.attack.name): t for run in plan_audit(parse_scenario(SCENARIO))[:1] for t in run.tasks
+        (t.adversary.parties, t.attack.name): t for run in plan_audit(parse_scenario(SMALL))[:1] for t in run.tasks
     }
     assert {key: task.skip for key, task in checked.items()} == {key: task.skip for key, task in planned.items()}
     key = (("bank",), "residual-recovery")
@@ -160,11 +130,8 @@ def test_check_needs_no_data_and_agrees_with_the_audit():
 
 
 def test_knowledge_is_drawn_as_declared():
-    text = SCENARIO.replace(
-        '[[adversary]]\nparties = ["bank"]',
-        '[[adversary]]\nparties = ["bank"]\n'
-        "[adversary.knowledge]\ncells = 0.25\nranges = true\nkinds = true\nsample = 5",
-    )
+    known = "[adversary.knowledge]\ncells = 0.25\nranges = true\nkinds = true\nsample = 5"
+    text = changed(('parties = ["bank"]', f'parties = ["bank"]\n{known}'))
     from fedleak.audit.knowledge_draw import draw_knowledge
 
     scenario = parse_scenario(text)

@@ -8,36 +8,10 @@ from fedleak.audit.planning import plan_audit
 from fedleak.audit.scenario_file import built_in_scenario, load_scenario, parse_scenario
 from fedleak.audit.scenario_reference import scenario_reference
 from fedleak.core.errors import InputError, ScenarioError
-
-GOOD = """
-title = "test"
-[data]
-source = "sklearn:breast_cancer"
-max_rows = 40
-[federation]
-protocol = "vertical-logistic"
-cipher = "sealed"
-batch_size = 8
-epochs = 1
-[federation.partition]
-by = "ratio"
-[[federation.parties]]
-name = "bank"
-role = "active"
-n_columns = 10
-[[federation.parties]]
-name = "fintech"
-role = "passive"
-n_columns = 20
-[[adversary]]
-parties = ["fintech"]
-[[defense]]
-name = "gaussian-noise"
-sigma = 3.0
-"""
+from scenarios import SMALL, changed
 
 MISTAKES = [
-    ("epochs = 1", "epoch = 1", r"federation: unknown key 'epoch'. Did you mean \"epochs\"\?"),
+    ("epochs = 4", "epoch = 4", r"federation: unknown key 'epoch'. Did you mean \"epochs\"\?"),
     ("batch_size = 8", 'batch_size = "8"', "federation.batch_size must be a whole number; got a text '8'"),
     ("batch_size = 8", "batch_size = true", "federation.batch_size must be a whole number; got true or false True"),
     ("batch_size = 8", "batch_size = 0", "federation: batch_size must be 1 or more; got 0"),
@@ -47,38 +21,43 @@ MISTAKES = [
     ('parties = ["fintech"]', 'parties = ["fintec"]', 'unknown party .*Did you mean "fintech"'),
     ("[data]", "[dta]", "unknown section 'dta'. Did you mean \"data\""),
     ('name = "gaussian-noise"', 'name = "gausian-noise"', 'unknown defense .*Did you mean "gaussian-noise"'),
-    ("sigma = 3.0", "sigma = -1", "sigma of gaussian-noise must be above 0"),
-    ("sigma = 3.0", "sigmas = 3.0", "defense\\[0\\]: unknown key 'sigmas'"),
+    ("sigma = 12.0", "sigma = -1", "sigma of gaussian-noise must be above 0"),
+    ("sigma = 12.0", "sigmas = 12.0", "defense\\[0\\]: unknown key 'sigmas'"),
     ('name = "fintech"', 'name = "bank"', "two parties are called 'bank'"),
-    ('title = "test"', 'title = "test', "not valid TOML"),
-    ('title = "test"', "seed = -1", "seed must be a whole number from 0 on"),
+    ('title = "small"', 'title = "small', "not valid TOML"),
+    ("seed = 3", "seed = -1", "seed must be a whole number from 0 on"),
     ('cipher = "sealed"', 'cipher = "rsa"', "federation.cipher must be one of paillier, sealed; got 'rsa'"),
-    ('[[adversary]]\nparties = ["fintech"]', "", "the section .adversary. is missing"),
 ]
 
 
 @pytest.mark.parametrize(("good", "bad", "message"), MISTAKES)
 def test_a_mistake_is_named(good, bad, message):
-    assert good in GOOD
     with pytest.raises(ScenarioError, match=message) as caught:
-        parse_scenario(GOOD.replace(good, bad))
+        parse_scenario(changed((good, bad)))
     assert "\n" not in str(caught.value).split("TOML")[0]
 
 
 def test_a_column_that_two_parties_claim():
-    text = GOOD.replace("n_columns = 10", 'columns = ["a", "b"]').replace("n_columns = 20", 'columns = ["b", "c"]')
+    text = changed(("n_columns = 7", 'columns = ["a", "b"]'), ("n_columns = 23", 'columns = ["b", "c"]'))
     with pytest.raises(ScenarioError, match="the column 'b' is claimed by 'bank' and 'fintech'"):
         parse_scenario(text)
 
 
+def test_a_section_that_is_missing():
+    text = SMALL.replace('[[adversary]]\nparties = ["fintech"]', "").replace('[[adversary]]\nparties = ["bank"]', "")
+    with pytest.raises(ScenarioError, match=r"the section \[adversary\] is missing"):
+        parse_scenario(text)
+
+
 def test_a_batch_larger_than_the_table():
-    with pytest.raises(ScenarioError, match=r"federation\.batch_size must be at most the 32 training rows; got 33"):
-        plan_audit(parse_scenario(GOOD.replace("batch_size = 8", "batch_size = 33")))
+    with pytest.raises(ScenarioError, match=r"federation\.batch_size must be at most the 80 training rows; got 81"):
+        plan_audit(parse_scenario(changed(("batch_size = 8", "batch_size = 81"))))
 
 
 def test_a_label_with_three_classes():
+    columns = (("n_columns = 7", "n_columns = 2"), ("n_columns = 23", "n_columns = 2"))
     with pytest.raises(InputError, match="positive"):
-        plan_audit(parse_scenario(GOOD.replace("breast_cancer", "iris").replace("= 10", "= 2").replace("= 20", "= 2")))
+        plan_audit(parse_scenario(changed(("breast_cancer", "iris"), *columns)))
 
 
 def test_a_missing_file(tmp_path):

@@ -11,36 +11,9 @@ from pathlib import Path
 import pytest
 
 import fedleak as fedleak_package
+from scenarios import SMALL, changed
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
-SCENARIO = """
-title = "small"
-[data]
-source = "sklearn:breast_cancer"
-scaling = "standard+max-row-norm"
-max_rows = 80
-[federation]
-protocol = "vertical-logistic"
-cipher = "sealed"
-batch_size = 8
-epochs = 1
-learning_rate = 0.1
-[federation.partition]
-by = "ratio"
-[[federation.parties]]
-name = "bank"
-role = "active"
-n_columns = 10
-[[federation.parties]]
-name = "fintech"
-role = "passive"
-n_columns = 20
-[[adversary]]
-parties = ["fintech"]
-[[defense]]
-name = "gaussian-noise"
-sigma = 20.0
-"""
 
 
 def fedleak(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -58,7 +31,7 @@ def fedleak(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def scenario(tmp_path) -> Path:
     path = tmp_path / "scenario.toml"
-    path.write_text(SCENARIO)
+    path.write_text(SMALL)
     return path
 
 
@@ -85,15 +58,16 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     keys = {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
     keys |= {"cells_recovered", "theory", "severity", "seconds"}
     assert all(keys <= set(finding) for finding in found["findings"])
-    signs = {f["defense"]: f for f in found["findings"] if f["attack"] == "residual-sign"}
+    mine = [f for f in found["findings"] if f["adversary"] == ["fintech"]]
+    signs = {f["defense"]: f for f in mine if f["attack"] == "residual-sign"}
     assert signs[None]["value"] == 1.0
-    assert signs["gaussian-noise(sigma=20.0)"]["outcome"] == "no_leak"
+    assert signs["gaussian-noise(sigma=12.0)"]["outcome"] == "no_leak"
     assert all("train_accuracy" in run["utility"] for run in found["runs"])
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"report.html", "report.json", "transcripts"}
     assert {path.name for path in (tmp_path / "out" / "transcripts").iterdir()} == {
         "no-defense",
-        "gaussian-noise(sigma=20.0)",
+        "gaussian-noise(sigma=12.0)",
     }
 
 
@@ -116,14 +90,14 @@ def test_a_redacted_report_holds_no_exhibit(scenario, tmp_path):
 
 
 def test_check_needs_no_data(scenario, tmp_path):
-    scenario.write_text(SCENARIO.replace("sklearn:breast_cancer", "nowhere.csv"))
+    scenario.write_text(changed(("sklearn:breast_cancer", "nowhere.csv")))
     done = fedleak("check", scenario, "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    states = {(t["theorem"], t["defense"]): t["state"] for t in found["theorems"]}
+    states = {(t["theorem"], t["defense"]): t["state"] for t in found["theorems"] if t["adversary"] == ["fintech"]}
     assert states[("hu2022/corollary-3.2", None)] == "holds"
-    assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=20.0)")] == "fails"
-    assert any("batch_size = 21" in line for line in found["advice"])
+    assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=12.0)")] == "fails"
+    assert any("batch_size = 24" in line for line in found["advice"])
 
 
 @pytest.mark.parametrize("kind", ["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
@@ -134,10 +108,10 @@ def test_list(kind, tmp_path):
 
 
 WRONG = {
-    "unknown key": (("epochs = 1", "epoch = 1"), "Did you mean"),
+    "unknown key": (("epochs = 4", "epoch = 4"), "Did you mean"),
     "overlapping columns": (
         (
-            "n_columns = 10",
+            "n_columns = 7",
             'columns = ["mean area"]\n[[federation.parties]]\nname = "x"\nrole = "passive"\ncolumns = ["mean area"]',
         ),
         "is claimed by",
@@ -147,9 +121,9 @@ WRONG = {
         "column",
     ),
     "three classes": (("sklearn:breast_cancer", "sklearn:iris"), "positive"),
-    "batch larger than the table": (("batch_size = 8", "batch_size = 100"), "batch_size must be at most"),
+    "batch larger than the table": (("batch_size = 8", "batch_size = 101"), "batch_size must be at most"),
     "a key of 8 bits": (('cipher = "sealed"', 'cipher = "paillier"\nkey_bits = 8'), "bits"),
-    "a key of 8 bits, ideal": (("epochs = 1", "epochs = 1\nkey_bits = 8"), "bits"),
+    "a key of 8 bits, ideal": (("epochs = 4", "epochs = 4\nkey_bits = 8"), "bits"),
     "missing file": (("sklearn:breast_cancer", "nowhere.csv"), "nowhere.csv"),
     "not TOML": (("[data]", "[data"), "TOML"),
 }
@@ -158,8 +132,7 @@ WRONG = {
 @pytest.mark.parametrize("what", list(WRONG))
 def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_path):
     (good, bad), message = WRONG[what]
-    assert good in SCENARIO
-    scenario.write_text(SCENARIO.replace(good, bad, 1))
+    scenario.write_text(changed((good, bad)))
     done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
     lines = [line for line in done.stderr.splitlines() if not line.endswith(" ...")]
     assert done.returncode == 2, done.stderr
@@ -172,8 +145,9 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_
 
 def test_missing_values_are_named_with_the_remedy(scenario, tmp_path):
     (tmp_path / "holes.csv").write_text("a,b,y\n1,2,0\n,3,1\n4,5,0\n6,7,1\n")
-    text = SCENARIO.replace('"sklearn:breast_cancer"', f'"{tmp_path / "holes.csv"}"\ntarget = "y"')
-    scenario.write_text(text.replace("= 10", "= 1").replace("= 20\n", "= 1\n"))
+    source = f'"{tmp_path / "holes.csv"}"\ntarget = "y"'
+    columns = (("n_columns = 7", "n_columns = 1"), ("n_columns = 23", "n_columns = 1"))
+    scenario.write_text(changed(('"sklearn:breast_cancer"', source), *columns))
     done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
     assert done.returncode == 2
     assert "missing" in done.stderr

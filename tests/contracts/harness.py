@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from fedleak.core.storage import save_view
 
 from fedleak.attacks import ATTACKS
 from fedleak.audit.knowledge_draw import draw_knowledge
@@ -20,6 +19,7 @@ from fedleak.core.attack import Attack
 from fedleak.core.federation import Federation, Party
 from fedleak.core.run import Run
 from fedleak.core.sink import MemorySink
+from fedleak.core.storage import save_view
 from fedleak.core.view import View
 from fedleak.protocols import PROTOCOLS
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 def main(attack_path: str, view_path: str) -> None:
     import numpy as np
+
     from fedleak.core.storage import guess_to_bytes, load_view
 
     module, _, name = attack_path.partition(":")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fedleak.audit.planner import Task
@@ -40,27 +42,20 @@ def judge(
         ]
     main = scores[0] if scores else None
     outcome = _outcome(guess.status, main)
-    return Finding(
-        adversary=task.adversary.parties,
-        mode=task.adversary.mode,
-        attack=task.attack.name,
-        secret=task.target,
-        defense=defense,
-        outcome=outcome,
-        why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
-        theory=theory_of(task),
+    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    return replace(
+        unscored(task, defense, outcome, why, seconds),
         severity=severity(main, guess.secret.kind) if main and outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         further_scores=tuple(scores[1:]),
         cells_recovered=next((score.value for score in scores if score.metric == CELLS_METRIC), None),
         evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
         exhibit=_exhibit(guess, values, task) if scores else None,
-        seconds=seconds,
     )
 
 
 def unscored(task: Task, defense: str | None, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
-    """A finding about an attack that gave no guess: skipped, or errored."""
+    """A finding without figures: what is left to say of an attack that was skipped or failed."""
     return Finding(
         adversary=task.adversary.parties,
         mode=task.adversary.mode,
@@ -69,13 +64,9 @@ def unscored(task: Task, defense: str | None, outcome: Outcome, why: str, second
         defense=defense,
         outcome=outcome,
         why=why,
-        theory=theory_of(task),
+        theory=Theory(task.prediction.verdict.value, task.prediction.reasons),
         seconds=seconds,
     )
-
-
-def theory_of(task: Task) -> Theory:
-    return Theory(task.prediction.verdict.value, task.prediction.reasons)
 
 
 def _outcome(status: Status, score: Score | None) -> Outcome:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.guess import Guess
-from fedleak.core.knowledge import Knowledge
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import SecretKind, Symmetry
+from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.score import Better
+from fedleak.core.secret import SecretKind
 from fedleak.core.truth import SecretValues
-from fedleak.metrics.alignment import answers_of, unknown_cells
-from fedleak.metrics.bootstrap import mean_interval
 from fedleak.metrics.metric import Metric
 
 
@@ -22,26 +19,16 @@ class LabelAccuracy(Metric):
     better = Better.HIGHER
     applies_to = frozenset({SecretKind.LABELS})
 
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-    ) -> Score:
-        unknown = unknown_cells(guess.secret, truth, knowledge)[:, 0]
-        labels = truth.values[unknown, 0]
-        classes, counts = np.unique(labels, return_counts=True)
-        majority = classes[np.argmax(counts)]
-        answers = [cells[unknown, 0] for cells in answers_of(guess, truth)]
-        right = np.mean([np.where(np.isnan(answer), majority, answer) == labels for answer in answers], axis=0)
-        return Score(
-            self.name,
-            float(right.mean()),
-            float(counts.max() / counts.sum()),
-            self.better,
-            mean_interval(right, rng),
-            len(labels),
-        )
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        majority, _ = _majority(truth.values[unknown])
+        right: BoolArray = np.where(np.isnan(cells), majority, cells) == truth.values
+        return right.astype(np.float64)
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        return _majority(truth.values[unknown])[1]
+
+
+def _majority(labels: FloatArray) -> tuple[float, float]:
+    """The most frequent class and its share."""
+    classes, counts = np.unique(labels, return_counts=True)
+    return float(classes[np.argmax(counts)]), float(counts.max() / counts.sum())

@@ -1,4 +1,4 @@
-"""What every metric offers."""
+"""What every metric offers, and the way that all of them take from a guess to a score."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.guess import Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
+from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.bootstrap import mean_interval
 
 
 class Metric(ABC):
-    """Scores over all of the secret's cells that the adversary did not know beforehand.
+    """A mean over all of the secret's cells that the adversary did not know beforehand.
 
-    ``rng`` draws the bootstrap; ``up_to`` is the attack's, and the only freedom of alignment.
+    A metric says what one cell scores and what the best guess without the run scores; that candidates are
+    averaged, symmetries honoured and rows resampled is the same for all.
     """
 
     name: ClassVar[str]
@@ -26,7 +30,6 @@ class Metric(ABC):
     better: ClassVar[Better]
     applies_to: ClassVar[frozenset[SecretKind]]
 
-    @abstractmethod
     def score(
         self,
         guess: Guess,
@@ -35,4 +38,26 @@ class Metric(ABC):
         *,
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
-    ) -> Score: ...
+    ) -> Score:
+        """``up_to`` is the attack's, and the only freedom of alignment; ``rng`` draws the bootstrap."""
+        unknown = unknown_cells(guess.secret, truth, knowledge)
+        answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
+        cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)
+        rows = unknown.any(axis=1)
+        by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
+        return Score(
+            self.name,
+            float(cells[unknown].mean()),
+            self.baseline(truth, unknown),
+            self.better,
+            mean_interval(by_row, rng),
+            int(unknown.sum()),
+        )
+
+    @abstractmethod
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        """The score of every cell of an answer; a cell without a guess is NaN there."""
+
+    @abstractmethod
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        """What the best guess from prior knowledge scores on the unknown cells."""
