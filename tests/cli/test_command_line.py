@@ -83,6 +83,37 @@ def test_a_report_renders_again(scenario, tmp_path):
     assert "<html" in (tmp_path / "again.html").read_text()
 
 
+def test_inspect_shows_who_sent_what(scenario, tmp_path):
+    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    done = fedleak("inspect", tmp_path / "out" / "transcripts" / "no-defense", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    rounds = 4 * 10
+    counts = {(m["step"], m["sender"]): m["count"] for m in found["messages"]}
+    assert counts[("train.batch", "bank")] == rounds
+    assert counts[("train.encrypted-score", "fintech")] == rounds
+    assert found["records"]["fintech"]["gradient"] == rounds
+
+
+@pytest.mark.parametrize("damage", ["truncated index", "truncated header", "missing segment", "not a folder"])
+def test_a_damaged_transcript_is_one_line_and_exit_2(damage, scenario, tmp_path):
+    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    folder = tmp_path / "out" / "transcripts" / "no-defense"
+    if damage == "truncated index":
+        index = folder / "index.jsonl"
+        index.write_bytes(index.read_bytes()[:-40])
+    elif damage == "truncated header":
+        (folder / "header.json").write_text('{"schema_version"')
+    elif damage == "missing segment":
+        next((folder / "segments").iterdir()).unlink()
+    else:
+        folder = folder / "header.json"
+    done = fedleak("inspect", folder, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
 def test_a_redacted_report_holds_no_exhibit(scenario, tmp_path):
     fedleak("audit", scenario, "--out", tmp_path / "out", "--redact", cwd=tmp_path)
     found = json.loads((tmp_path / "out" / "report.json").read_text())

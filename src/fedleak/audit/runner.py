@@ -98,12 +98,10 @@ class Audit:
         name = f"{_label(planned) or 'no-defense'}{'-' + planned.deviation if planned.deviation else ''}"
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
         # The same stream for every run: runs differ by their defense and deviation, not by luck.
-        return PROTOCOLS.get(federation.protocol)().run(
-            federation,
-            rng=stream(self._scenario.seed, "protocol"),
-            hooks=planned.hooks,
-            sink=WatchedSink(self._sink_for(name), self._progress),
-        )
+        with WatchedSink(self._sink_for(name), self._progress) as sink:
+            return PROTOCOLS.get(federation.protocol)().run(
+                federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
+            )
 
     def _attack(self, planned: PlannedRun, task: Task, run: Run) -> Finding:
         seed, label = self._scenario.seed, _label(planned)

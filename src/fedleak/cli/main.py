@@ -109,6 +109,17 @@ def report(
     report_command(source, html, redact)
 
 
+@app.command()
+def inspect(
+    transcript: Annotated[Path, typer.Argument(help="A transcript folder, as an audit writes it.")],
+    json: JsonTarget = None,
+) -> None:
+    """Show what a transcript holds: who sent what to whom, in which form."""
+    from fedleak.cli.inspect import inspect_command
+
+    inspect_command(transcript, json)
+
+
 def version(show: bool) -> None:
     if show:
         from fedleak import __version__

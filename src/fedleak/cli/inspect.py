@@ -1,0 +1,89 @@
+"""``fedleak inspect``: what is in a transcript, from whomever it comes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from fedleak.cli.output import write_json
+from fedleak.core.message import Message
+from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
+from fedleak.core.sink import Captured
+from fedleak.core.storage import load_capture
+
+
+def inspect_command(folder: Path, json: str | None) -> None:
+    captured = load_capture(folder)
+    summary = _summary(captured)
+    if json is not None:
+        write_json(summary, json)
+    if json != "-":
+        _show(captured)
+
+
+def _steps(captured: Captured) -> list[tuple[str, str, str, int, str]]:
+    """Step, sender, receiver, number of messages, and the first one's payload; in order of appearance."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], Message] = {}
+    for message in captured.transcript.messages:
+        key = (message.step, message.sender, message.receiver)
+        counts[key] += 1
+        first.setdefault(key, message)
+    return [(*key, count, payload_words(first[key].payload)) for key, count in counts.items()]
+
+
+def payload_words(payload: Payload) -> str:
+    match payload:
+        case Array(values):
+            return f"{values.dtype} {_shape(values.shape)}"
+        case CipherArray(_, scheme, data, shape, fraction_bits):
+            return f"{scheme} {_shape(shape)}, {data.shape[1]} bytes each, {fraction_bits} fraction bits"
+        case IntegerArray(data, shape):
+            return f"integers {_shape(shape)}, {data.shape[1]} bytes each"
+        case Scalar(value):
+            return repr(value)
+        case Table(columns, ids, _):
+            return f"table of {len(ids)} rows, {len(columns)} columns"
+        case ModelSpec(kind, _, arrays):
+            return f"model {kind}, {len(arrays)} arrays"
+        case Tree(items):
+            return f"tree: {', '.join(items)}"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) if shape else "single"
+
+
+def _records(captured: Captured) -> dict[str, dict[str, int]]:
+    return {party: dict(Counter(record.name for record in records)) for party, records in captured.locals.items()}
+
+
+def _summary(captured: Captured) -> dict[str, object]:
+    facts = captured.transcript.facts
+    return {
+        "protocol": facts.protocol,
+        "parties": [{"name": p.name, "role": p.role.value, "n_features": p.n_features} for p in facts.parties],
+        "messages": [
+            {"step": step, "sender": sender, "receiver": receiver, "count": count, "first": words}
+            for step, sender, receiver, count, words in _steps(captured)
+        ],
+        "records": _records(captured),
+    }
+
+
+def _show(captured: Captured) -> None:
+    facts = captured.transcript.facts
+    console = Console()
+    typer.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
+    grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
+    for step, sender, receiver, count, words in _steps(captured):
+        grid.add_row(step, sender, "everyone" if receiver == "*" else receiver, str(count), words)
+    console.print(grid)
+    for party, names in _records(captured).items():
+        typer.echo(f"{party} kept: {', '.join(f'{name} ({count})' for name, count in names.items())}")
+    if not captured.locals:
+        typer.echo("no party's own records are in it: attacks that need them would be skipped")
