@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def control(name: str) -> Scenario:
     return load_scenario(path)
 
 
+@lru_cache(maxsize=32)
 def situation(name: str, *, seed: int = 0, other_secrets: bool = False) -> Situation:
     """Run the control; with ``other_secrets`` every party outside the coalition has its rows shuffled."""
     scenario = replace(control(name), seed=seed)
@@ -96,9 +98,8 @@ def _labels(party: Party) -> np.ndarray:
     return np.zeros(0) if party.train.labels is None else np.asarray(party.train.labels)
 
 
-def guess_in_isolation(attack: str, view: View, folder: Path, secrets: Path) -> bytes:
-    """Run an attack ("module:Class") on a saved view in a fresh process whose only data are ``secrets``."""
-    saved = folder / f"view-{secrets.name}"
+def guess_in_isolation(attack: str, view: View, saved: Path, secrets: Path) -> bytes:
+    """Save the view and run an attack ("module:Class") on it in a fresh process whose only data are ``secrets``."""
     save_view(view, saved)
     done = subprocess.run(
         [sys.executable, str(ISOLATED), attack, str(saved)],
