@@ -20,6 +20,7 @@ from fedleak.core.view import View
 # Singular values below this share of the largest count as zero. Gradients carry about 40 fractional
 # bits, so a direction weaker than this holds no usable digit.
 RANK_TOLERANCE = 1e-9
+DEFAULT_FRACTION_BITS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,7 @@ class SolvedBatch:
     residuals: FloatArray
     rank: int
     condition: float  # of the part of the system that has full rank
+    error: float = 0.0  # about how far fixed-point rounding can move a residual
 
 
 def batch_systems(view: View) -> Iterator[BatchSystem]:
@@ -58,7 +60,7 @@ def batch_systems(view: View) -> Iterator[BatchSystem]:
             yield BatchSystem(message.round, ids, rows, gradients[message.round])
 
 
-def solve(system: BatchSystem) -> SolvedBatch:
+def solve(system: BatchSystem, fraction_bits: int | None = None) -> SolvedBatch:
     """Least squares, row by row honest: a residual that a null direction touches stays unknown."""
     n_rows = len(system.ids)
     left, singular, right = np.linalg.svd(system.rows.T, full_matrices=True)
@@ -68,7 +70,10 @@ def solve(system: BatchSystem) -> SolvedBatch:
     free = np.linalg.norm(right[rank:], axis=0) > 1e-6  # rows of the null space
     residuals[free] = np.nan
     condition = float(singular[0] / singular[rank - 1]) if rank else float("inf")
-    return SolvedBatch(system.round, system.ids, residuals, rank, condition)
+    # Features and scores are rounded to fraction_bits, so each equation is off by about sqrt(s) units.
+    unit = 2.0 ** -(DEFAULT_FRACTION_BITS if fraction_bits is None else fraction_bits)
+    error = unit * float(np.sqrt(n_rows)) / float(singular[rank - 1]) if rank else float("inf")
+    return SolvedBatch(system.round, system.ids, residuals, rank, condition, error)
 
 
 def _has_features(view: View, member: str) -> bool:
@@ -81,7 +86,9 @@ def _gradients_by_round(view: View) -> dict[int, FloatArray]:
     for member in view.coalition:
         if not _has_features(view, member):
             continue
-        found = {r.round: r.value.values for r in view.records("gradient", member) if isinstance(r.value, Array)}
+        # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
+        name = "claimed-gradient" if any(True for _ in view.records("claimed-gradient", member)) else "gradient"
+        found = {r.round: r.value.values for r in view.records(name, member) if isinstance(r.value, Array)}
         by_member.append(found)
     rounds = set.intersection(*(set(found) for found in by_member))
     return {number: np.concatenate([found[number] for found in by_member]) for number in rounds}
