@@ -3,4 +3,10 @@
 from fedleak.core.deviation import Deviation
 from fedleak.core.registry import Registry
 
-DEVIATIONS: Registry[Deviation] = Registry("deviation", [])
+DEVIATIONS: Registry[Deviation] = Registry(
+    "deviation",
+    [
+        "fedleak.deviations.packed_products:PackedProducts",
+        "fedleak.deviations.claimed_columns:ClaimedColumns",
+    ],
+)
