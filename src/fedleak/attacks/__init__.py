@@ -9,5 +9,11 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.labels.residual_recovery:ResidualRecovery",
         "fedleak.attacks.labels.residual_sign:ResidualSign",
         "fedleak.attacks.labels.own_weights:OwnWeights",
+        "fedleak.attacks.labels.packed_residual_recovery:PackedResidualRecovery",
+        "fedleak.attacks.labels.claimed_residual_recovery:ClaimedResidualRecovery",
+        "fedleak.attacks.labels.packed_residual_sign:PackedResidualSign",
+        "fedleak.attacks.features.single_column_recovery:SingleColumnRecovery",
+        "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
+        "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",
     ],
 )

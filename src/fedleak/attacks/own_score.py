@@ -31,8 +31,10 @@ class OwnScore:
 
     def scores(self, round_number: int, rows: IntArray) -> FloatArray:
         """Sum over the members of x . theta, with the weights that the round starts from."""
-        parts = [table[rows] @ weights[round_number] for table, weights in zip(self._tables, self._weights, strict=True)]
-        return np.sum(parts, axis=0)
+        parts = [
+            table[rows] @ weights[round_number] for table, weights in zip(self._tables, self._weights, strict=True)
+        ]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
 
 def _weights_before(view: View, member: str) -> dict[int, FloatArray]:

@@ -92,13 +92,25 @@ def _decoded_sum(parts: list[list[int]], fraction_bits: int) -> FloatArray:
     return np.array([(total - modulus if total >= half else total) / unit for total in totals])
 
 
-def first_known(batches: Iterator[SolvedBatch]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Each row's first determined residual: row ids in order, the round, the residual."""
+def first_known(batches: Iterator[SolvedBatch], *, silent: float = 0.0) -> tuple[IntArray, IntArray, FloatArray]:
+    """Each row's first determined residual above ``silent``: row ids in order, the round, the residual."""
     first: dict[int, tuple[int, float]] = {}
     for batch in batches:
         for row, value in zip(batch.ids.tolist(), batch.residuals.tolist(), strict=True):
-            if row not in first and np.isfinite(value):
+            if row not in first and np.isfinite(value) and abs(value) > silent:
                 first[row] = (batch.round, value)
     ids = np.array(sorted(first), dtype=np.int64)
     rounds = np.array([first[int(row)][0] for row in ids], dtype=np.int64)
     return ids, rounds, np.array([first[int(row)][1] for row in ids])
+
+
+def sum_known(batches: Iterator[SolvedBatch]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Each row's sum of determined residuals (the log odds of a label add up over rounds), with its last round."""
+    found: dict[int, tuple[int, float]] = {}
+    for batch in batches:
+        for row, value in zip(batch.ids.tolist(), batch.residuals.tolist(), strict=True):
+            if np.isfinite(value):
+                found[row] = (batch.round, found.get(row, (0, 0.0))[1] + value)
+    ids = np.array(sorted(found), dtype=np.int64)
+    rounds = np.array([found[int(row)][0] for row in ids], dtype=np.int64)
+    return ids, rounds, np.array([found[int(row)][1] for row in ids])

@@ -30,22 +30,29 @@ class ClaimedColumns(Deviation):
     n_extra: int = setting(64, "columns that are claimed beyond the real ones", unit="columns")
 
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:
-        real: list[int] = []
-
-        def widen(features: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
-            real.append(features.shape[1])
-            return np.hstack([features, rng.uniform(-1.0, 1.0, (len(features), self.n_extra))])
-
-        def start_at_zero(width: int, local: LocalState, rng: np.random.Generator) -> FloatArray:
-            # The scale of honest weights depends on the public width; nobody sees a party's first weights.
-            return np.zeros(width)
-
-        def keep_to_oneself(gradient: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
-            local.record(steps.GRADIENT, "claimed-gradient", Array(gradient))
-            return np.where(np.arange(len(gradient)) < real[-1], gradient, 0.0)
-
+        behaviour = _Behaviour(self.n_extra)
         return (
-            Hook(steps.OWN_DATA, HookKind.INPUT, party, widen),
-            Hook(steps.INITIALISE, HookKind.COMPUTE, party, start_at_zero),
-            Hook(steps.GRADIENT, HookKind.COMPUTE, party, keep_to_oneself),
+            Hook(steps.OWN_DATA, HookKind.INPUT, party, behaviour.widen),
+            Hook(steps.INITIALISE, HookKind.COMPUTE, party, behaviour.start_at_zero),
+            Hook(steps.GRADIENT, HookKind.COMPUTE, party, behaviour.keep_to_itself),
         )
+
+
+class _Behaviour:
+    """One party's run; it remembers how many of its columns are real."""
+
+    def __init__(self, n_extra: int) -> None:
+        self._n_extra = n_extra
+        self._n_real = 0
+
+    def widen(self, features: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
+        self._n_real = features.shape[1]
+        return np.hstack([features, rng.uniform(-1.0, 1.0, (len(features), self._n_extra))])
+
+    def start_at_zero(self, width: int, local: LocalState, rng: np.random.Generator) -> FloatArray:
+        """The scale of honest weights depends on the true width; nobody sees a party's first weights."""
+        return np.zeros(width)
+
+    def keep_to_itself(self, gradient: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
+        local.record(steps.GRADIENT, "claimed-gradient", Array(gradient))
+        return np.where(np.arange(len(gradient)) < self._n_real, gradient, 0.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from fedleak.core.arrays import IntArray
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 
 MAX_REFINEMENTS = 40
 MACHINE_WORD_BITS = 62
@@ -47,8 +47,8 @@ def _is_wide(matrix: IntArray, right: Sequence[int]) -> bool:
     return largest.bit_length() > MACHINE_WORD_BITS or int(np.abs(matrix).max()).bit_length() > MACHINE_WORD_BITS
 
 
-def _rounded(values: np.ndarray, wide: bool) -> np.ndarray:
-    rounded = np.rint(values)
+def _rounded(values: FloatArray, wide: bool) -> AnyArray:
+    rounded: FloatArray = np.rint(values)
     if wide:
         return np.array([int(value) for value in rounded], dtype=object)
     return np.clip(rounded, -(2.0**MACHINE_WORD_BITS), 2.0**MACHINE_WORD_BITS).astype(np.int64)

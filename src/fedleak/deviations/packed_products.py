@@ -1,7 +1,7 @@
 """Many products hidden in each ciphertext that the partner decrypts (Hu et al. 2022, algorithm 2).
 
-Instead of its d features the party multiplies the partner's ciphertexts with u d random auxiliary ones, packs u products
-into each ciphertext and masks them as always. The partner decrypts d uniform residues, as in an honest
+Instead of its d features the party multiplies the partner's ciphertexts with u d random auxiliary ones, packs u
+products into each ciphertext and masks them as always. The partner decrypts d uniform residues, as in an honest
 round. The party unpacks u d equations in the batch's values and solves them. It then computes the product that an
 honest round would have given it, so the training goes on unchanged.
 """
@@ -21,7 +21,7 @@ from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import IntegerArray, Scalar
 from fedleak.core.settings import setting
 from fedleak.crypto.masked_product import MaskedProduct, ProductInputs, UnmaskInputs, masked_product, unmask
-from fedleak.crypto.masks import uniform_residues
+from fedleak.crypto.masks import add_masks, uniform_residues
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
 from fedleak.deviations.integer_system import solve_integers
 
@@ -57,19 +57,10 @@ class PackedProducts(Deviation):
     score_bits: int = setting(10, "bits before the binary point that a partner's value may have", unit="bits")
 
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:
-        pending: dict[str, _Pending] = {}
-
-        def multiply(inputs: ProductInputs, local: LocalState, rng: np.random.Generator) -> MaskedProduct:
-            layout = self.layout(inputs, rng)
-            pending[inputs.partner] = _Pending(inputs, layout)
-            return masked_product(inputs) if layout is None else packed_product(inputs, layout)
-
-        def open_shares(inputs: UnmaskInputs, local: LocalState, rng: np.random.Generator) -> list[int]:
-            return _open(inputs, pending.pop(inputs.partner), local)
-
+        behaviour = _Behaviour(self)
         return (
-            Hook(steps.MULTIPLY, HookKind.COMPUTE, party, multiply),
-            Hook(steps.UNMASK, HookKind.COMPUTE, party, open_shares),
+            Hook(steps.MULTIPLY, HookKind.COMPUTE, party, behaviour.multiply),
+            Hook(steps.UNMASK, HookKind.COMPUTE, party, behaviour.unmask),
         )
 
     def layout(self, inputs: ProductInputs, rng: np.random.Generator) -> Layout | None:
@@ -94,20 +85,36 @@ class PackedProducts(Deviation):
         return slot_bits, (1 << min(slot_bits - taken, 20)) - 1
 
 
+class _Behaviour:
+    """One party's rounds; it remembers between the two steps what it packed for which partner."""
+
+    def __init__(self, deviation: PackedProducts) -> None:
+        self._deviation = deviation
+        self._pending: dict[str, _Pending] = {}
+
+    def multiply(self, inputs: ProductInputs, local: LocalState, rng: np.random.Generator) -> MaskedProduct:
+        layout = self._deviation.layout(inputs, rng)
+        self._pending[inputs.partner] = _Pending(inputs, layout)
+        return masked_product(inputs) if layout is None else packed_product(inputs, layout)
+
+    def unmask(self, inputs: UnmaskInputs, local: LocalState, rng: np.random.Generator) -> list[int]:
+        return _open(inputs, self._pending.pop(inputs.partner), local)
+
+
 def packed_product(inputs: ProductInputs, layout: Layout) -> MaskedProduct:
     """Lines 1 to 7: E = sum_i [[g_i]] z_i, compressed by eq. 37, masked like an honest product."""
     key = inputs.key
     products = key.matvec(layout.auxiliary, inputs.ciphertexts, scalar_fraction_bits=inputs.fraction_bits)
     packed = pack_ciphertexts(key, products, layout.slot_bits, layout.n_slots)
     mask = uniform_residues(inputs.mask_rng, inputs.rows.shape[1], key.modulus, key.modulus.bit_length())
-    masked = key.add_residues(packed, [key.modulus - value for value in mask])
+    masked = key.add_residues(packed, [-value for value in mask])
     return MaskedProduct(key.rerandomise(masked), mask)
 
 
 def opened_values(inputs: UnmaskInputs, layout: Layout) -> list[int] | None:
     """Line 9 and eq. 39: take the mask off, split, and solve for the partner's values; None if they do not fit."""
     modulus = inputs.key.modulus
-    residues = [(value + mask) % modulus for value, mask in zip(inputs.opened.to_ints(), inputs.mask, strict=True)]
+    residues = add_masks(inputs.opened.to_ints(), inputs.mask, modulus)
     products = [v for residue in residues for v in unpack(residue, layout.n_slots, layout.slot_bits, modulus)]
     return solve_integers(layout.auxiliary, products)
 

@@ -15,6 +15,7 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.hu2022.label_by_sign:LabelBySign",
         "fedleak.theory.hu2022.small_initialisation:SmallInitialisation",
         "fedleak.theory.hu2022.many_parties:ManyParties",
+        "fedleak.theory.hu2022.packed_equations:PackedEquations",
         "fedleak.theory.hu2022.gradient_noise:GradientNoise",
         "fedleak.theory.hu2022.noisy_utility:NoisyUtility",
         "fedleak.theory.hu2022.noisy_label_by_sign:NoisyLabelBySign",

@@ -33,7 +33,7 @@ from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.vertical.batches import batches
 from fedleak.protocols.vertical.facts import linear_facts, member_capabilities
 from fedleak.protocols.vertical.member import Member, order_members
-from fedleak.protocols.vertical.outcome import ResidualLog, truth_of, utility
+from fedleak.protocols.vertical.outcome import RoundLog, truth_of, utility
 from fedleak.protocols.vertical.settings import VerticalLinearSettings
 
 
@@ -96,7 +96,7 @@ class VerticalLogisticArbiter(Protocol):
             Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
             for party, own in zip(parties, party_rngs, strict=True)
         ]
-        residuals = ResidualLog()
+        residuals = RoundLog()
         ids = active.train.ids
         rounds_an_epoch = -(-len(ids) // settings.batch_size)
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
