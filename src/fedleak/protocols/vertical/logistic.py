@@ -42,6 +42,10 @@ from fedleak.protocols.vertical.terms import terms_of
 
 APPROXIMATIONS = tuple(member.value for member in Approximation)
 GRADIENTS = ("revealed", "secret-shared")
+SOURCE_NOTES = {
+    "ideal-oracle": ("gradients came from an ideal oracle: Paillier cannot compute this approximation",),
+    "secret-shared": ("an ideal functionality trained on secret shares: no party saw a gradient or a weight",),
+}
 # What only parties whose gradients are opened have.
 WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
 
@@ -105,8 +109,9 @@ class VerticalLogistic(Protocol):
             rounds.run(batch)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
         captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
-        final = [member.weights for member in members]
-        return Run(captured.transcript, captured.locals, truth_of(active, passive, log), utility(parties, final))
+        model = utility(parties, [member.weights for member in members])
+        notes = SOURCE_NOTES.get(settings.source, ())
+        return Run(captured.transcript, captured.locals, truth_of(active, passive, log), model, notes)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
