@@ -3,4 +3,11 @@
 from fedleak.core.registry import Registry
 from fedleak.papers.experiment import Experiment
 
-EXPERIMENTS: Registry[Experiment] = Registry("experiment", [])
+EXPERIMENTS: Registry[Experiment] = Registry(
+    "experiment",
+    [
+        "fedleak.papers.hu2022.fig2:Fig2",
+        "fedleak.papers.hu2022.fig3:Fig3",
+        "fedleak.papers.hu2022.fig4:Fig4",
+    ],
+)
