@@ -1,4 +1,4 @@
-"""The one column outside, through packed products, for batches beyond the own features (Hu et al. 2022, section 5.2)."""
+"""The one column outside, through packed products, for larger batches (Hu et al. 2022, section 5.2)."""
 
 from __future__ import annotations
 
