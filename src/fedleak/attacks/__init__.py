@@ -12,6 +12,7 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.labels.packed_residual_recovery:PackedResidualRecovery",
         "fedleak.attacks.labels.claimed_residual_recovery:ClaimedResidualRecovery",
         "fedleak.attacks.labels.packed_residual_sign:PackedResidualSign",
+        "fedleak.attacks.labels.sign_system_labels:SignSystemLabels",
         "fedleak.attacks.features.single_column_recovery:SingleColumnRecovery",
         "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
         "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",

@@ -20,11 +20,10 @@ from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound
 from fedleak.theory.hu2022.label_by_sign import safe_rounds
 from fedleak.theory.hu2022.noisy_label_by_sign import noisy_safe_rounds
 
-RATE = 1.0  # a hundred times the paper's, so that the criterion does fail within the run
+RATES = (0.05, 1.0)  # above the paper's 0.01: the criterion is to fail within the run
 BATCH_SIZE = 64
 N_ROWS = 1024
 EPOCHS = 12
-NOISE_FREE = NoiseLevels(0.0, 0.0)
 LEVELS = (None, NoiseLevels(0.5, 0.5), NoiseLevels(5.0, 5.0), "paper")
 
 
@@ -38,21 +37,25 @@ class SafeRounds(Experiment):
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         cases = [
-            (data, start, level) for data in ("mnist", "credit") for start in ("zero", "xavier") for level in LEVELS
+            (data, start, level, rate)
+            for data in ("mnist", "credit")
+            for start in ("zero", "xavier")
+            for level in LEVELS
+            for rate in RATES
         ]
         tables = {data: load(data, unit_norm=True).first(N_ROWS) for data in ("mnist", "credit")}
         progress.begin(self.name, len(cases) * len(self.seeds(quick=quick)))
-        for data, start, level in cases:
+        for data, start, level, rate in cases:
             noise = paper_noise(0.5, epochs=30) if level == "paper" else level
             assert not isinstance(noise, str)
             runs = []
             for seed in self.seeds(quick=quick):
-                runs.append(measure(tables[data], start, noise, seed))
+                runs.append(measure(tables[data], start, noise, rate, seed))
                 progress.advance()
-            yield _row(data, start, noise, runs)
+            yield _row(data, start, noise, rate, runs)
 
 
-def measure(rows: Rows, start: str, noise: NoiseLevels | None, seed: int) -> dict[str, float]:
+def measure(rows: Rows, start: str, noise: NoiseLevels | None, rate: float, seed: int) -> dict[str, float]:
     """Rounds count from 1. ``first_failure``: the first batch with a wrong sign of the true residual."""
     signs = 2 * rows.train_labels - 1
     sigma = 0.0 if noise is None else max(noise.active, noise.passive)
@@ -65,13 +68,13 @@ def measure(rows: Rows, start: str, noise: NoiseLevels | None, seed: int) -> dic
         initialisation=start,
         noise=noise,
         batch_size=BATCH_SIZE,
-        learning_rate=RATE,
+        learning_rate=rate,
         epochs=EPOCHS,
         rng=stream(seed, "hu2022/safe-rounds", rows.name, start),
     ):
         largest = float(np.abs(rows.train @ one.weights_before).max())
         if one.number == 0:
-            bound, noisy = safe_rounds(RATE, largest, 1.0), noisy_safe_rounds(RATE, largest, error)
+            bound, noisy = safe_rounds(rate, largest, 1.0), noisy_safe_rounds(rate, largest, error)
         if one.number < noisy:
             found["largest_score_before"] = max(found["largest_score_before"], largest)
         if found["first_failure"] == inf and np.any(-np.sign(one.true) != signs[one.batch]):
@@ -80,7 +83,7 @@ def measure(rows: Rows, start: str, noise: NoiseLevels | None, seed: int) -> dic
     return {**found, "T": float(bound), "T_noisy": float(noisy)}
 
 
-def _row(data: str, start: str, noise: NoiseLevels | None, runs: list[dict[str, float]]) -> Row:
+def _row(data: str, start: str, noise: NoiseLevels | None, rate: float, runs: list[dict[str, float]]) -> Row:
     failures = [run["first_failure"] for run in runs]
     holds = [run["largest_score_before"] < 2 for run in runs]
     after = [run["first_failure"] > (run["T"] if noise is None else run["T_noisy"]) for run in runs]
@@ -89,7 +92,7 @@ def _row(data: str, start: str, noise: NoiseLevels | None, runs: list[dict[str, 
             "data": data,
             "initialisation": start,
             "sigma": 0.0 if noise is None else round(max(noise.active, noise.passive), 2),
-            "learning_rate": RATE,
+            "learning_rate": rate,
             "rounds": EPOCHS * -(-N_ROWS // BATCH_SIZE),
         },
         {
