@@ -17,6 +17,7 @@ from fedleak.core import steps
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.deviation import Deviation
+from fedleak.core.errors import PlaintextRangeError
 from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import IntegerArray, Scalar
 from fedleak.core.settings import setting
@@ -115,7 +116,10 @@ def opened_values(inputs: UnmaskInputs, layout: Layout) -> list[int] | None:
     """Line 9 and eq. 39: take the mask off, split, and solve for the partner's values; None if they do not fit."""
     modulus = inputs.key.modulus
     residues = add_masks(inputs.opened.to_ints(), inputs.mask, modulus)
-    products = [v for residue in residues for v in unpack(residue, layout.n_slots, layout.slot_bits, modulus)]
+    try:
+        products = [v for residue in residues for v in unpack(residue, layout.n_slots, layout.slot_bits, modulus)]
+    except PlaintextRangeError:
+        return None
     return solve_integers(layout.auxiliary, products)
 
 

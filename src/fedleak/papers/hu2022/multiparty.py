@@ -62,12 +62,12 @@ class Multiparty(Experiment):
         for case in cases():
             scores = []
             for seed in self.seeds(quick=quick):
-                scores.append(_success(case, seed))
+                scores.append(success(case, seed))
                 progress.advance()
             yield _row(case, np.array([score for score, _ in scores]), float(np.mean([base for _, base in scores])))
 
 
-def _success(case: Case, seed: int) -> tuple[float, float]:
+def success(case: Case, seed: int) -> tuple[float, float]:
     """Share of labels read right (a row without an answer is wrong), and that of the more frequent class."""
     names = ["active", *(f"passive{i}" for i in range(1, case.n_parties))]
     own = N_COLUMNS // case.n_parties

@@ -52,7 +52,8 @@ def opened_epochs(
     per_epoch = -(-len(rows.train) // BATCH_SIZE)
     epoch = guess.ids[:, 0] // per_epoch
     # A row without a residual counts as wrong: nothing was read off it.
-    right = (guess.values[:, 0] < 0) == (rows.train_labels[guess.ids[:, 1]] > 0)
+    found = guess.values[:, 0]
+    right = np.isfinite(found) & ((found < 0) == (rows.train_labels[guess.ids[:, 1]] > 0))
     success = np.bincount(epoch, right, epochs) / len(rows.train)
     return {"success": success, **_model(run.locals, rows, per_epoch, epochs)}
 
