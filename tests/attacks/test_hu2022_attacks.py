@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from federations import run, sealed, seen, vertical
+from federations import run, sealed, sealed_arbiter, seen, vertical
 from fedleak.attacks import ATTACKS
 from fedleak.core.attack import Verdict
 from fedleak.core.guess import Status
@@ -159,3 +159,14 @@ def test_sign_system_says_when_it_does_not_apply_or_runs_out():
     guess, _, _ = attempt("sign-system-labels", ("fintech",), {"bank": 0, "fintech": 4}, batch_size=48, epochs=1)
     assert guess.status is Status.UNDETERMINED
     assert "subset sum" in guess.why
+
+
+def test_regularised_training_with_an_arbiter_gives_its_single_column_away_too():
+    settings = sealed_arbiter(batch_size=6, epochs=6, initialisation="xavier", l2=0.1, decay=True, learning_rate=0.5)
+    federation = vertical(
+        {"bank": 12, "fintech": 1, "referee": 0}, settings, n_rows=48, protocol="vertical-logistic-arbiter"
+    )
+    result = run(federation)
+    view = seen(result, ("bank",), Secret(SecretKind.FEATURES, "fintech"), "vertical-logistic-arbiter")
+    guess = ATTACKS.get("single-column-recovery")().run(view, rng=np.random.default_rng(0))
+    assert largest_error(beside(guess, result.truth.of(view.target)), up_to_sign=True) < 1e-6

@@ -16,5 +16,6 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.single_column_recovery:SingleColumnRecovery",
         "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
         "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",
+        "fedleak.attacks.features.score_gram_recovery:ScoreGramRecovery",
     ],
 )

@@ -8,20 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.ratio_forest import Observations, RankOne, join_products, refine
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.attacks.scored_round import ScoredRound, remaining
+from fedleak.core.arrays import FloatArray
 
 LINK_STRENGTH = 50.0  # a score this many times its error is not zero, and links its row to others
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRound:
-    """One round: row positions, the outside party's score of each (NaN where unknown), the residuals, rate / rows."""
-
-    rows: IntArray
-    scores: FloatArray
-    residuals: FloatArray
-    step: float
-    error: float  # of a score
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +66,17 @@ def _zero_rows(seen: Observations, links: Observations, silent: set[int], joined
 def _scale(rounds: Sequence[ScoredRound], rows: FloatArray, weights: FloatArray) -> tuple[float | None, float]:
     """Eq. 13 over all rounds: with x = a x', w = w' / a, the update reads w'_{t+1} - w'_t = -a^2 step sum_j r_j x'_j.
 
-    Least squares over the sums since the start of each unbroken run of rounds. Round 0 of zero weights, which
-    links nothing, has weight 0.
+    Least squares over the sums since the start of each unbroken run of rounds; where weights shrink, both sides are
+    divided by what the shrinking leaves.
     """
     drifts, courses = [], []
+    left = remaining(rounds)
     for run in _unbroken_runs(rounds, rows, weights):
-        increments = [-rounds[t].step * float(rounds[t].residuals @ rows[rounds[t].rows]) for t in run[:-1]]
+        increments = [
+            -rounds[t].step * float(rounds[t].residuals @ rows[rounds[t].rows]) / left[t + 1] for t in run[:-1]
+        ]
         drift = np.concatenate([[0.0], np.cumsum(increments)])
-        course = weights[run]
+        course = weights[run] / left[run]
         drifts.append(drift - drift.mean())
         courses.append(course - course.mean())
     if not drifts:

@@ -10,6 +10,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.hu2022.fig3:Fig3",
         "fedleak.papers.hu2022.fig4:Fig4",
         "fedleak.papers.hu2022.feature:Feature",
+        "fedleak.papers.hu2022.hardness:Hardness",
         "fedleak.papers.hu2022.active:Active",
         "fedleak.papers.hu2022.multiparty:Multiparty",
         "fedleak.papers.hu2022.safe_rounds:SafeRounds",

@@ -6,7 +6,8 @@ import numpy as np
 
 from fedleak.attacks.outside_score import OutsideScores, outside_scores
 from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.single_column import Column, ScoredRound, recover_column
+from fedleak.attacks.scored_round import scored_rounds
+from fedleak.attacks.single_column import Column, recover_column
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
@@ -42,7 +43,7 @@ class SingleColumnRecovery(Attack):
         if found.known_share == 0.0:
             why = "no batch has as many independent equations as rows, so no score is determined"
             return _nothing(view, width, Status.NOT_IDENTIFIABLE, why)
-        column = recover_column(_rounds(view, found), len(found.row_ids))
+        column = recover_column(scored_rounds(view.facts, found), len(found.row_ids))
         if column is None:
             return _nothing(view, width, Status.UNDETERMINED, "the scores do not move as those of one column would")
         return _guess(view, found, column)
@@ -63,16 +64,6 @@ def if_fails(facts: Facts) -> Verdict:
     n_outside = n_outside_features(facts)
     too_few = batch_within_columns(facts).state is State.FAILS
     return Verdict.IMPOSSIBLE if too_few or n_outside != 1 else Verdict.PARTIAL
-
-
-def _rounds(view: View, found: OutsideScores) -> list[ScoredRound]:
-    rate = view.facts.learning_rate or 1.0
-    # Noise on the shared scores is far above rounding; the joining has to know how far scores can be trusted.
-    noise = view.facts.score_noise or 0.0
-    return [
-        ScoredRound(one.rows, one.scores, one.residuals, rate / len(one.rows), max(one.error, noise / 50))
-        for one in found.rounds
-    ]
 
 
 def _guess(view: View, found: OutsideScores, column: Column) -> Guess:
@@ -102,5 +93,5 @@ def _nothing(view: View, width: int, status: Status, why: str) -> Guess:
 def _hardness(facts: Facts) -> str:
     return (
         f"{n_outside_features(facts)} columns lie outside the coalition: scores determine two or more only up to a "
-        "rotation (theorem 3.6); see partial-score-recovery and gram-recovery for what they still give away"
+        "rotation (theorem 3.6); see partial-score-recovery and score-gram-recovery for what they still give away"
     )

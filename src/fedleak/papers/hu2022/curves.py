@@ -9,6 +9,7 @@ import numpy as np
 
 from fedleak.audit.randomness import stream
 from fedleak.core.arrays import FloatArray
+from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Curve, Panel, Row
 from fedleak.papers.hu2022.data import Rows
 from fedleak.papers.hu2022.figures import BATCH_SIZE, BUDGET_ROUNDS, DELTA, GRADIENT_BOUND, LEARNING_RATE
@@ -82,17 +83,18 @@ def banded(name: str, values: FloatArray) -> dict[str, float]:
 
 
 def epoch_rows(
-    setting: dict[str, str | int | float | bool | None], curves: Curves, names: Sequence[str], note: str
+    setting: dict[str, ScalarValue], curves: Curves, names: Sequence[str], note: str, *, every: bool = True
 ) -> list[Row]:
-    """A row an epoch."""
+    """A row an epoch; or only the 1st, 5th, 10th, 20th and the last."""
     n_epochs = next(iter(curves.by_name.values())).shape[1]
+    shown = range(n_epochs) if every else sorted({e for e in (0, 4, 9, 19, n_epochs - 1) if e < n_epochs})
     return [
         Row(
             {**setting, "epoch": epoch + 1},
             {key: value for name in names for key, value in banded(name, curves.by_name[name][:, epoch]).items()},
             note=note,
         )
-        for epoch in range(n_epochs)
+        for epoch in shown
     ]
 
 

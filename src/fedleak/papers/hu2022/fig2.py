@@ -30,9 +30,11 @@ def mnist_cases() -> list[Case]:
     levels = (None, *EPSILONS)
     xavier = [Case("xavier", epsilon, unit_norm=unit) for unit in (True, False) for epsilon in levels]
     printed = [
-        Case("xavier", epsilon, unit_norm=unit, as_printed=True) for unit in (True, False) for epsilon in EPSILONS
+        Case("xavier", epsilon, unit_norm=unit, as_printed=True, drawn=False)
+        for unit in (True, False)
+        for epsilon in EPSILONS
     ]
-    others = [Case(start, epsilon) for start in ("zero", "kaiming") for epsilon in levels]
+    others = [Case(start, epsilon, drawn=False) for start in ("zero", "kaiming") for epsilon in levels]
     return xavier + printed + others
 
 

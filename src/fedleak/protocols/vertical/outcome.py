@@ -11,7 +11,7 @@ from fedleak.core.federation import Party, Slice
 from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.core.truth import SecretValues, Truth
 
-MAX_GRAM_ROWS = 200  # the true inner products are kept for the first rows only: their number is quadratic
+MAX_GRAM_ROWS = 1000  # the truth about more rows' inner products would outweigh the run itself
 
 
 class RoundLog:
@@ -57,7 +57,8 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
         secrets[Secret(SecretKind.PARTIAL_SCORES, name)] = scores
     for party in (active, *passive):
         if party.columns:
-            secrets[Secret(SecretKind.GRAM, party.name)] = gram_values(party)
+            if len(party.train.ids) <= MAX_GRAM_ROWS:
+                secrets[Secret(SecretKind.GRAM, party.name)] = gram_values(party)
             secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
                 party.train.ids, party.columns, party.train.features
             )
@@ -65,11 +66,9 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
 
 
 def gram_values(party: Party) -> SecretValues:
-    """Inner products of the party's first training rows, by pairs of row ids, the earlier row first."""
-    ids, rows = party.train.ids[:MAX_GRAM_ROWS], party.train.features[:MAX_GRAM_ROWS]
-    first, second = np.triu_indices(len(ids))
-    pairs = np.column_stack([ids[first], ids[second]])
-    return secret_values(pairs, ("inner product",), (rows @ rows.T)[first, second][:, None])
+    """Inner products of the party's training rows: a row and a column for each."""
+    gram = party.train.features @ party.train.features.T
+    return secret_values(party.train.ids, tuple(f"row {row}" for row in party.train.ids), gram)
 
 
 def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:
