@@ -6,7 +6,7 @@ from fedleak.attacks.prediction import from_assessment
 from fedleak.core.attack import Prediction, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State
+from fedleak.theory.condition import Assessment, State
 from fedleak.theory.hu2022.packed_equations import PackedEquations, enough_slots
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
 
@@ -22,5 +22,6 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     merged = Assessment(
         packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedy
     )
-    too_few: Condition = enough_slots(facts)
-    return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few.state is State.FAILS else Verdict.PARTIAL)
+    too_few = enough_slots(facts).state is State.FAILS
+    # Where another condition fails, noise above all, the theorem is silent about what can still be had.
+    return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)

@@ -29,5 +29,6 @@ class LargerBatch(Defense):
     def configure(self, federation: Federation) -> Federation:
         widest = max(len(party.columns) for party in federation.parties)
         n_rows = max(len(party.train.ids) for party in federation.parties)
-        wanted = self.batch_size or 2 * widest
+        # Never below what is set: without data nothing may be known of the columns.
+        wanted = self.batch_size or max(2 * widest, getattr(federation.settings, "batch_size", 0))
         return federation.with_settings(batch_size=min(wanted, n_rows) if n_rows else wanted)

@@ -19,6 +19,6 @@ class PackedSingleColumn(SingleColumnRecovery):
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         prediction = packed.predict_packed(facts, assess_single_column(facts))
-        if prediction.verdict is Verdict.PARTIAL and n_outside_features(facts) != 1:
+        if prediction.verdict is Verdict.UNKNOWN and n_outside_features(facts) not in (None, 1):
             return Prediction(Verdict.IMPOSSIBLE, prediction.reasons)
         return prediction

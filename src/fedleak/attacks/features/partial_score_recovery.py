@@ -62,7 +62,7 @@ class PartialScoreRecovery(Attack):
         too_few = batch_within_columns(facts).state is State.FAILS
         if several:
             return Prediction(Verdict.IMPOSSIBLE, ("only the sum over two or more parties is determined",))
-        return from_assessment(assessment, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.PARTIAL)
+        return from_assessment(assessment, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)
 
 
 def _cells(found: OutsideScores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

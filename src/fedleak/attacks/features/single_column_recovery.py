@@ -60,10 +60,10 @@ def assess_single_column(facts: Facts) -> Assessment:
 
 
 def if_fails(facts: Facts) -> Verdict:
-    """Too few equations or too many columns end it; too few epochs leave a part."""
+    """Too few equations or too many columns end it; with noise or too few epochs the theorem is silent."""
     n_outside = n_outside_features(facts)
     too_few = batch_within_columns(facts).state is State.FAILS
-    return Verdict.IMPOSSIBLE if too_few or n_outside != 1 else Verdict.PARTIAL
+    return Verdict.IMPOSSIBLE if too_few or n_outside != 1 else Verdict.UNKNOWN
 
 
 def _guess(view: View, found: OutsideScores, column: Column) -> Guess:

@@ -19,7 +19,7 @@ class ClaimedResidualRecovery(ResidualRecovery):
         if width is None or facts.batch_size is None:
             return Prediction(Verdict.UNKNOWN, ("the columns or the batch size is not known",))
         if facts.score_noise:
-            return Prediction(Verdict.PARTIAL, (f"residuals carry noise of deviation {facts.score_noise:g}",))
+            return Prediction(Verdict.UNKNOWN, (f"residuals carry noise of deviation {facts.score_noise:g}",))
         missing = max(0, facts.batch_size - width)
         return Prediction(
             Verdict.EXACT, (f"{missing} claimed columns make up for what the batch has beyond the {width} real ones",)

@@ -8,7 +8,7 @@ from fedleak.attacks.own_gradient import batch_systems
 from fedleak.attacks.own_score import OwnScore
 from fedleak.attacks.prediction import from_assessment
 from fedleak.attacks.residual_source import approximation_of
-from fedleak.attacks.sign_system import SignEquation, Signs, solve_signs
+from fedleak.attacks.sign_system import MAX_FREE_ROWS, MAX_STACKED_ROWS, SignEquation, Signs, solve_signs
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
@@ -44,8 +44,20 @@ class SignSystemLabels(Attack):
         assessment = LabelsWithoutFeatures.assess(facts)
         if n_outside_features(facts) not in (None, 0):
             return Prediction(Verdict.IMPOSSIBLE, (assessment.theorem, *assessment.reasons))
-        noisy = assessment.state is State.FAILS
-        return from_assessment(assessment, if_fails=Verdict.PARTIAL if noisy else Verdict.UNKNOWN)
+        if assessment.state is State.HOLDS:
+            reason = "determined by theorem 4.1; whether the search ends within its budget shows only in the run"
+            return Prediction(Verdict.UNKNOWN if _too_long(facts) else Verdict.EXACT, (reason, *assessment.reasons))
+        return from_assessment(assessment, if_fails=Verdict.UNKNOWN)
+
+
+def _too_long(facts: Facts) -> bool:
+    """Neither a batch that can be searched nor epochs enough to stack, as far as the sizes tell."""
+    width, size, epochs = facts.n_adversary_features, facts.batch_size, facts.n_epochs
+    if width is None or size is None or epochs is None or facts.n_rows is None:
+        return True
+    n_batches = -(-facts.n_rows // size)
+    stacked = width * (1 + epochs * (n_batches - 1)) >= facts.n_rows
+    return size > MAX_FREE_ROWS and not (stacked and facts.n_rows <= MAX_STACKED_ROWS)
 
 
 def _equations(view: View, own: OwnScore) -> list[SignEquation]:

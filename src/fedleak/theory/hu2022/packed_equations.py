@@ -33,7 +33,7 @@ class PackedEquations(Theorem):
         return Assessment(
             cls.name,
             (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
-            conclusion="every value that a partner encrypts is determined, unseen by the partner",
+            conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
             remedy="noise on the shared scores, or gradients that stay secret-shared; a larger batch is no remedy",
         )
 
