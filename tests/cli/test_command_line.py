@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,16 @@ def scenario(tmp_path) -> Path:
     path = tmp_path / "scenario.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory) -> Path:
+    """The folder that one audit of the small scenario wrote; tests must leave it as it is."""
+    folder = tmp_path_factory.mktemp("audited")
+    (folder / "scenario.toml").write_text(SMALL)
+    done = fedleak("audit", "scenario.toml", "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
 
 
 def test_help_loads_nothing_heavy(tmp_path):
@@ -71,21 +82,15 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     }
 
 
-def test_fail_on_gives_exit_code_1(scenario, tmp_path):
-    assert fedleak("audit", scenario, "--out", tmp_path / "out", "--fail-on", "high", cwd=tmp_path).returncode == 1
-
-
-def test_a_report_renders_again(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    done = fedleak("report", tmp_path / "out" / "report.json", "--html", tmp_path / "again.html", cwd=tmp_path)
+def test_a_report_renders_again(audited, tmp_path):
+    done = fedleak("report", audited / "report.json", "--html", tmp_path / "again.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "fintech" in done.stdout
     assert "<html" in (tmp_path / "again.html").read_text()
 
 
-def test_inspect_shows_who_sent_what(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    done = fedleak("inspect", tmp_path / "out" / "transcripts" / "no-defense", "--json", "-", cwd=tmp_path)
+def test_inspect_shows_who_sent_what(audited, tmp_path):
+    done = fedleak("inspect", audited / "transcripts" / "no-defense", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     rounds = 4 * 10
@@ -96,9 +101,9 @@ def test_inspect_shows_who_sent_what(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated index", "truncated header", "missing segment", "not a folder"])
-def test_a_damaged_transcript_is_one_line_and_exit_2(damage, scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    folder = tmp_path / "out" / "transcripts" / "no-defense"
+def test_a_damaged_transcript_is_one_line_and_exit_2(damage, audited, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(audited / "transcripts" / "no-defense", folder)
     if damage == "truncated index":
         index = folder / "index.jsonl"
         index.write_bytes(index.read_bytes()[:-40])
@@ -114,8 +119,9 @@ def test_a_damaged_transcript_is_one_line_and_exit_2(damage, scenario, tmp_path)
     assert done.stdout == ""
 
 
-def test_a_redacted_report_holds_no_exhibit(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", "--redact", cwd=tmp_path)
+def test_redact_leaves_true_values_out_and_fail_on_gives_exit_code_1(scenario, tmp_path):
+    arguments = ("audit", scenario, "--out", tmp_path / "out", "--redact", "--fail-on", "high")
+    assert fedleak(*arguments, cwd=tmp_path).returncode == 1, "a severe finding at --fail-on high"
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert all(finding["exhibit"] is None for finding in found["findings"])
 
