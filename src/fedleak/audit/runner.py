@@ -11,7 +11,7 @@ from fedleak.audit.judge import judge, unscored
 from fedleak.audit.knowledge_draw import draw_knowledge
 from fedleak.audit.planner import PlannedRun, Task
 from fedleak.audit.progress import Progress, WatchedSink
-from fedleak.audit.randomness import stream
+from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
@@ -113,7 +113,7 @@ class Audit:
         try:
             knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
             view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
-            guess = task.attack().run(view, rng=stream(seed, "attack", task.attack.name, *coalition))
+            guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
         except InputError:
