@@ -45,3 +45,6 @@ class WatchedSink(Sink):
 
     def finish(self, facts: Facts) -> Captured:
         return self._inner.finish(facts)
+
+    def abandon(self) -> None:
+        self._inner.abandon()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 
 from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
@@ -95,15 +97,15 @@ class Audit:
 
     def _train(self, planned: PlannedRun) -> Run:
         federation = planned.federation
-        name = f"{_label(planned) or 'no-defense'}{'-' + planned.deviation if planned.deviation else ''}"
+        name = _label(planned) or "no-defense"
+        if planned.deviation:
+            name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
-        # The same stream for every run: runs differ by their defense and deviation, not by luck.
-        return PROTOCOLS.get(federation.protocol)().run(
-            federation,
-            rng=stream(self._scenario.seed, "protocol"),
-            hooks=planned.hooks,
-            sink=WatchedSink(self._sink_for(name), self._progress),
-        )
+        with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
+            # The same stream for every run: runs differ by their defense and deviation, not by luck.
+            return PROTOCOLS.get(federation.protocol)().run(
+                federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
+            )
 
     def _attack(self, planned: PlannedRun, task: Task, run: Run) -> Finding:
         seed, label = self._scenario.seed, _label(planned)
@@ -124,7 +126,14 @@ class Audit:
             return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
 
 
+MAX_FOLDER_CHARS = 100
 _SHOWN = ("cipher", "key_bits", "fraction_bits")
+
+
+def _folder_name(name: str) -> str:
+    """A name for a transcript's folder: names of parties come into it, with slashes or at any length."""
+    safe = re.sub(r"[^\w()=., '-]", "_", name, flags=re.ASCII)[:MAX_FOLDER_CHARS]
+    return safe if safe == name else f"{safe}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _label(planned: PlannedRun) -> str | None:
