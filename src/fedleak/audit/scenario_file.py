@@ -28,9 +28,11 @@ BUILT_IN = "bank_and_fintech.toml"
 def load_scenario(path: Path) -> Scenario:
     """Read a file; every error is one line that names the file."""
     try:
-        if path.is_file() and path.stat().st_size > MAX_SCENARIO_BYTES:
+        with path.open("rb") as file:
+            content = file.read(MAX_SCENARIO_BYTES + 1)  # a device has no size, and perhaps no end
+        if len(content) > MAX_SCENARIO_BYTES:
             raise ScenarioError(f"{path}: a scenario must be at most {MAX_SCENARIO_BYTES} bytes long")
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: a scenario must be UTF-8 text ({error.reason} at byte {error.start})") from error
     except OSError as error:
