@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -178,6 +179,61 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_
     assert message in lines[0]
     assert done.stdout == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_names_of_parties_are_printed_and_stored_as_they_are(scenario, tmp_path):
+    """A slash is no folder of transcripts, a bracket no colour."""
+    name = "../[red]x[/bold]"
+    noise = f'sigma = 12.0\nparties = ["{name}"]'
+    scenario.write_text(SMALL.replace('"fintech"', f'"{name}"').replace("sigma = 12.0", noise))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml", "out"}
+    stored = {path.name for path in (tmp_path / "out" / "transcripts").iterdir()}
+    assert len(stored) == 2
+    assert "no-defense" in stored
+    checked = fedleak("check", scenario, cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_wrong_labels_leave_no_folder_behind(scenario, tmp_path):
+    iris = (("breast_cancer", "iris"), ("max_rows = 100", 'task = "multiclass"'))
+    columns = (("n_columns = 7", "n_columns = 2"), ("n_columns = 23", "n_columns = 2"))
+    scenario.write_text(changed(*iris, *columns))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "labels of bank must be 0 or 1" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_audit_writes_its_report(scenario, tmp_path):
+    scenario.write_text(changed(("epochs = 4", "epochs = 1000000")))
+    command = [sys.executable, "-m", "fedleak", "audit", str(scenario), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as run:
+        assert run.stderr is not None
+        assert b"vertical-logistic" in run.stderr.readline()  # training has begun
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 3
+    assert b"interrupted" in errors
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert {finding["outcome"] for finding in found["findings"]} == {"skipped"}
+    assert list((tmp_path / "out" / "transcripts").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [("audit", "--out"), ("check", "--json"), ("list", "--json")])
+def test_a_place_that_cannot_be_written_is_exit_2(option, scenario, tmp_path):
+    command, name = option
+    target = scenario if name == "--out" else tmp_path
+    subject = "attacks" if command == "list" else scenario
+    done = fedleak(command, subject, name, target, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "must be a f" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
 def test_missing_values_are_named_with_the_remedy(scenario, tmp_path):

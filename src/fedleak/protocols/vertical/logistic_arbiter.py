@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ class VerticalLogisticArbiterSettings(VerticalLinearSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.l2 < 0:
-            raise InputError(f"l2 must be 0 or more; got {self.l2}")
+        if not 0 <= self.l2 < inf:
+            raise InputError(f"l2 must be 0 or more and finite; got {self.l2}")
 
 
 class Arbiter:
