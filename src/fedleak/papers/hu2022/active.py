@@ -53,7 +53,7 @@ class Active(Experiment):
         cases = [
             (width, batch_size, adversary)
             for width in WIDTHS[quick]
-            for batch_size in batch_sizes(width)
+            for batch_size in batch_sizes(width, quick=quick)
             for adversary in ("active", "passive")
         ]
         progress.begin(self.name, len(cases) * len(self.seeds(quick=quick)))
@@ -79,10 +79,11 @@ class Active(Experiment):
         return (Panel(f"residuals recovered, {width} own columns", "batch size", "share of rows", curves, log_x=True),)
 
 
-def batch_sizes(width: int) -> tuple[int, ...]:
+def batch_sizes(width: int, *, quick: bool) -> tuple[int, ...]:
     """Up to the own columns, beyond, to the edge u d of the packing, and one row over it."""
     edge = N_SLOTS * width
-    return (width, width + 1, edge // 4, edge, edge + 1)
+    between = () if quick else (edge // 4,)
+    return (width, width + 1, *between, edge, edge + 1)
 
 
 def measure(width: int, batch_size: int, adversary: str, seed: int) -> dict[str, float]:
