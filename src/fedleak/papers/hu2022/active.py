@@ -30,7 +30,7 @@ from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogist
 KEY_BITS = 2048
 SOURCE = "sklearn:breast_cancer"
 METHODS: tuple[type[Attack], ...] = (ResidualRecovery, PackedResidualRecovery, ClaimedResidualRecovery)
-WIDTHS = {True: (2,), False: (2, 4, 8)}
+WIDTHS = {True: (2,), False: (2, 4)}
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _figure(method: type[Attack]) -> str:
 def _run(parties: Federation, method: type[Attack], adversary: str, batch_size: int, seed: int) -> Run:
     hooks = () if method.deviation is None else DEVIATIONS.get(method.deviation)().hooks(adversary)
     if method is ClaimedResidualRecovery:
-        hooks = ClaimedColumns(n_extra=batch_size).hooks(adversary)
+        hooks = ClaimedColumns(n_extra=max(1, batch_size - len(parties.party(adversary).columns))).hooks(adversary)
     return VerticalLogistic().run(parties, rng=stream(seed, "hu2022/active"), hooks=hooks, sink=MemorySink())
 
 
