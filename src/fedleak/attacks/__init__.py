@@ -9,5 +9,10 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.labels.residual_recovery:ResidualRecovery",
         "fedleak.attacks.labels.residual_sign:ResidualSign",
         "fedleak.attacks.labels.own_weights:OwnWeights",
+        "fedleak.attacks.scores.score_recovery:ScoreRecovery",
+        "fedleak.attacks.gram.gram_recovery:GramRecovery",
+        "fedleak.attacks.weights.prediction_queries:PredictionQueries",
+        "fedleak.attacks.features.gram_inversion:GramInversion",
+        "fedleak.attacks.features.gram_inversion:FakeFeatureInversion",
     ],
 )

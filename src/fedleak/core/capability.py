@@ -12,6 +12,7 @@ class Capability(StrEnum):
     LABELS = "the labels"
     BATCH_IDS = "which rows are in each batch"
     CIPHERTEXTS = "ciphertexts received from partners"
+    DECRYPTION_KEY = "the key that opens the parties' ciphertexts"
     ALL_GRADIENTS = "every party's gradient"
     AVERAGED_WEIGHTS = "the averaged model of every round"
     MODEL = "the trained model"

@@ -86,6 +86,11 @@ ENCRYPTED_LOSS: Step[CipherArray] = Step(
 GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_PARTIES, "a party's own gradient")
 UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_PARTIES, "a party's weights after the step")
 
+# Prediction with vertical linear models
+PARTIAL_SCORE: Step[FloatArray] = Step(
+    "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
+)
+
 
 def all_steps() -> tuple[Step[Any], ...]:
     return tuple(value for value in globals().values() if isinstance(value, Step))

@@ -3,4 +3,4 @@
 from fedleak.core.deviation import Deviation
 from fedleak.core.registry import Registry
 
-DEVIATIONS: Registry[Deviation] = Registry("deviation", [])
+DEVIATIONS: Registry[Deviation] = Registry("deviation", ["fedleak.deviations.fake_features:FakeFeatures"])

@@ -1,8 +1,8 @@
 """The Gram matrix of one batch that recurs: eq. 3 of Li et al. 2021, solved twice.
 
-``naive_gram`` is the paper's way: as many equations as the batch has rows, from updates that become collinear as training
-goes on. ``rank_aware_gram`` uses that the scores Z = A [W_1 ... W_K] have rank n only. With P an orthonormal basis of their
-range, z_k = P s_k and C = P M P^T, the update rule reads
+``naive_gram`` is the paper's way: as many equations as the batch has rows, from updates that become collinear as
+training goes on. ``rank_aware_gram`` uses that the scores Z = A [W_1 ... W_K] have rank n only. With P an orthonormal
+basis of their range, z_k = P s_k and C = P M P^T, the update rule reads
 
     s_{k+1} - (1 - rate l2) s_k = -(rate / m) M P^T d_k,   M symmetric, n x n:
 
@@ -43,7 +43,7 @@ def rank_aware_gram(trajectory: Trajectory, width: int) -> GramSolution | NotIde
     rank = min(width, m)
     if n_rounds < 2:
         return NotIdentified("one round shows no update", 0)
-    basis, singular, _ = np.linalg.svd(scores, full_matrices=True)
+    basis, _, _ = np.linalg.svd(scores, full_matrices=True)
     basis = basis[:, :rank]
     moves, pushes = _updates(basis.T @ scores, basis.T @ residuals, rates, trajectory)
     design = symmetric_design(pushes)

@@ -1,8 +1,9 @@
 """What an attacker has recovered of a training: per round the batch, the rate, the residuals and the victim's scores.
 
-The scores obey z(t) = p(t) v + G c(t) for every row of the table, in the batch or not: W(t) = p(t) W(0) + X^T c(t), where p
-shrinks by 1 - rate * l2 a round and c collects -rate / batch * d at the batch's rows. v = X W(0) and G = X X^T are
-the unknowns, and they enter linearly. Eq. 3 of Li et al. 2021 is the difference of two such equations for one recurring batch.
+The scores obey z(t) = p(t) v + G c(t) for every row of the table, in the batch or not: W(t) = p(t) W(0) + X^T c(t),
+where p shrinks by 1 - rate * l2 a round and c collects -rate / batch * d at the batch's rows. v = X W(0) and G = X X^T
+are the unknowns, and they enter linearly. Eq. 3 of Li et al. 2021 is the difference of two such equations for one batch
+that recurs.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Trajectory:
         return found
 
     def disturbed(self, rng: np.random.Generator) -> Trajectory:
-        """The same trajectory with one more draw of its own noise: how far answers move then is how far they can be trusted."""
+        """One more draw of its own noise on top: how far an answer moves then is how far it can be trusted."""
         rounds = []
         for step in self.rounds:
             error = self.noise * rng.standard_normal(len(step.rows))

@@ -27,8 +27,8 @@ class Anchor:
 class RotationProblem:
     """Find R with (F R)[row, column] = value for the known cells, and F R W = Z for the anchor.
 
-    ``tolerance`` is the error that a known cell may show without contradicting the rest, in the cells' own unit: it comes
-    from the precision of the trajectory.
+    ``tolerance`` is the error that a known cell may show without contradicting the rest, in the cells' own unit: it
+    comes from the precision of the trajectory.
     """
 
     factor: FloatArray  # (rows, n)

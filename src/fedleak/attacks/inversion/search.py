@@ -1,8 +1,8 @@
 """All rotations that fit the known cells, depth first, row by row.
 
 This is the construction in the proof of lemma 2 of Li et al. 2021, made to return every solution. A row whose known
-cells leave one direction open has the two roots of its norm equation (a negative discriminant ends the branch); a row with
-one known cell more is a linear solve. The paper takes the finite set of solutions for one.
+cells leave one direction open has the two roots of its norm equation (a negative discriminant ends the branch); a row
+with one known cell more is a linear solve. The paper takes the finite set of solutions for one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _cells_by_row(problem: RotationProblem) -> dict[int, IntArray]:
 def _best_row(problem: RotationProblem, cells: dict[int, IntArray], frame: Frame) -> _RowSystem | None:
     """The best-conditioned row that its known cells determine: linear ones before those with two roots."""
     if frame.n_open == 1:
-        return _last_direction(problem, cells, frame)
+        return _last_direction(problem, frame)
     enough = [row for row, known in cells.items() if len(known) >= frame.n_open - 1]
     systems = [system for row in enough if (system := _row_system(problem, frame, row, cells[row])) is not None]
     return max(systems, key=lambda system: (system.linear, system.pivot), default=None)
@@ -113,7 +113,7 @@ def _row_system(problem: RotationProblem, frame: Frame, row: int, known: IntArra
     return _RowSystem(unit, pattern, target, problem.tolerance / length, pivot * length / problem.scale, linear)
 
 
-def _last_direction(problem: RotationProblem, cells: dict[int, IntArray], frame: Frame) -> _RowSystem | None:
+def _last_direction(problem: RotationProblem, frame: Frame) -> _RowSystem:
     """One direction left: its image is known up to sign, and the known cells of all rows vote on the sign."""
     inside = problem.factor - (problem.factor @ frame.sources) @ frame.sources.T
     lengths = np.linalg.norm(inside, axis=1)
@@ -141,7 +141,7 @@ def _roots(system: _RowSystem) -> Iterator[FloatArray]:
         y, *_ = np.linalg.lstsq(system.pattern, system.target, rcond=None)
         norm = float(np.linalg.norm(y))
         if norm > 0 and (n_open == 1 or abs(norm - 1) < 0.5):
-            yield y / norm
+            yield np.asarray(y / norm, dtype=np.float64)
         return
     left, singular, right = np.linalg.svd(system.pattern, full_matrices=True)
     used = n_open - 1
