@@ -3,4 +3,10 @@
 from fedleak.core.registry import Registry
 from fedleak.papers.experiment import Experiment
 
-EXPERIMENTS: Registry[Experiment] = Registry("experiment", [])
+EXPERIMENTS: Registry[Experiment] = Registry(
+    "experiment",
+    [
+        "fedleak.papers.li2021.vertical_tables:Table2",
+        "fedleak.papers.li2021.vertical_tables:Table3",
+    ],
+)

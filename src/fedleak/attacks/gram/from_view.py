@@ -22,7 +22,8 @@ from fedleak.core.payload import Array
 from fedleak.core.view import View
 
 RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
-FLOAT_ERROR = 8 * float(np.finfo(np.float64).eps)  # of a gradient that was decoded, multiplied and divided
+SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class ReadTrajectory:
 class _Solver:
     """Least squares for one batch: the pseudo-inverse of the coalition's columns, kept for when the batch recurs."""
 
+    columns: FloatArray  # (batch, columns)
     inverse: FloatArray  # (batch, columns)
     rank: int
     condition: float
@@ -49,7 +51,7 @@ def read_trajectory(view: View) -> ReadTrajectory | NotIdentified:
     position = {int(row): index for index, row in enumerate(ids)}
     form, l2 = ResidualForm.of(view.facts), number_option(view.facts, "l2", 0.0)
     rounds, numbers = [], []
-    worst, exact = 1.0, True
+    worst, errors = 1.0, []
     solvers: dict[bytes, _Solver] = {}
     for message in view.at(steps.BATCH):
         if not isinstance(message.payload, Array) or not all(message.round in m.pushes for m in members):
@@ -62,16 +64,17 @@ def read_trajectory(view: View) -> ReadTrajectory | NotIdentified:
         if solver.rank < len(rows):
             why = f"a batch of {len(rows)} rows has only {solver.rank} independent own columns: no score is determined"
             return NotIdentified(why, solver.rank)
-        residuals, snapped = _residuals(members, message.round, solver, l2, view.facts.fraction_bits)
+        residuals, error = _residuals(members, message.round, solver, l2, view.facts.fraction_bits)
         own = sum((m.share(rows, message.round, form) for m in members), np.zeros(len(rows)))
         rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, (residuals - own) / form.slope))
         numbers.append(message.round)
-        worst, exact = max(worst, solver.condition), exact and snapped
+        worst = max(worst, solver.condition)
+        errors.append(error)
     if not rounds:
         raise MissingFromViewError("the view holds no round with a batch and the coalition's gradient")
-    noise = _noise(view, rounds, form, worst, exact)
+    noise = _noise(view, form, float(np.sqrt(np.mean(np.square(errors)))))
     trajectory = Trajectory(len(ids), l2, tuple(rounds), noise, form.slope)
-    return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, exact)
+    return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, not any(errors))
 
 
 def _solver(members: list[OwnMember], rows: IntArray) -> _Solver:
@@ -79,28 +82,30 @@ def _solver(members: list[OwnMember], rows: IntArray) -> _Solver:
     left, singular, right = np.linalg.svd(columns, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
     inverse = left[:, :rank] @ (right[:rank] / singular[:rank, None])
-    return _Solver(inverse, rank, float(singular[0] / singular[rank - 1]) if rank else float("inf"))
+    return _Solver(columns, inverse, rank, float(singular[0] / singular[rank - 1]) if rank else float("inf"))
 
 
 def _residuals(
     members: list[OwnMember], number: int, solver: _Solver, l2: float, fraction_bits: int | None
-) -> tuple[FloatArray, bool]:
-    """d of the batch, and whether it could be rounded to the grid of its encoding."""
+) -> tuple[FloatArray, float]:
+    """d of the batch, and its error from floating point: 0 where d could be rounded to the grid of its encoding."""
     products = np.concatenate([member.product(number, l2) for member in members])
     residuals = solver.inverse @ products
+    pushes = np.concatenate([member.pushes[number] for member in members])
+    # A decoded gradient is off by a few units in its last place, and so is the product that the solve inverts.
+    last_places = EPSILON * (np.abs(pushes) + np.abs(solver.columns).T @ np.abs(residuals))
+    error = np.sqrt(np.square(solver.inverse) @ np.square(last_places))
     if fraction_bits is None or not all(member.encoded for member in members):
-        return residuals, False
+        return residuals, float(np.sqrt(np.mean(error**2)))
     grid = 2.0**-fraction_bits
-    error = FLOAT_ERROR * solver.condition * float(np.abs(residuals).max(initial=0.0))
-    if error > grid / 4:
-        return residuals, False
-    return np.rint(residuals / grid) * grid, True
+    if SNAP_MARGIN * float(error.max(initial=0.0)) > grid:
+        return residuals, float(np.sqrt(np.mean(error**2)))
+    return np.rint(residuals / grid) * grid, 0.0
 
 
-def _noise(view: View, rounds: list[Round], form: ResidualForm, condition: float, exact: bool) -> float:
+def _noise(view: View, form: ResidualForm, solving: float) -> float:
     """Standard deviation of a score's error: the victim's rounding, the solve's own error, declared noise."""
     bits = view.facts.fraction_bits
-    rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12) / form.slope
-    largest = max(float(np.abs(step.residuals).max(initial=0.0)) for step in rounds)
-    solving = 0.0 if exact else FLOAT_ERROR * condition * largest / form.slope / 4
-    return float(np.sqrt(rounding**2 + solving**2 + (view.facts.score_noise or 0.0) ** 2)) or 1e-16
+    rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
+    errors = np.hypot(rounding, solving) / form.slope
+    return float(np.hypot(errors, view.facts.score_noise or 0.0)) or EPSILON

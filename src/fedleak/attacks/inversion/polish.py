@@ -13,8 +13,10 @@ from scipy.linalg import expm, lstsq
 
 from fedleak.attacks.inversion.problem import RotationProblem
 from fedleak.core.arrays import FloatArray
+from fedleak.theory.li2021.known_data import rotation_equations
 
-MAX_STEPS = 12
+MAX_STEPS = 20
+SETTLED = 0.9  # a step that leaves more than this share of the misfit is the last
 MAX_TURN = 0.5  # a longer step leaves the region where the linearisation means anything
 
 
@@ -30,32 +32,37 @@ def polish(problem: RotationProblem, rotation: FloatArray, *, max_steps: int = M
     misfit, rank = problem.misfit(rotation), 0
     for _ in range(max_steps):
         turn, rank = _newton_turn(problem, rotation)
-        candidate = _orthonormal(rotation @ expm(turn))
-        new_misfit = problem.misfit(candidate)
-        if not new_misfit < misfit:
+        better = _along(problem, rotation, turn, misfit)
+        if better is None:
             break
-        settled = new_misfit > 0.5 * misfit
-        rotation, misfit = candidate, new_misfit
+        settled = better[1] > SETTLED * misfit
+        rotation, misfit = better
         if settled:
             break
     return Polished(rotation, misfit, rank)
 
 
-def equations(problem: RotationProblem, rotation: FloatArray) -> FloatArray:
-    """The linearised system: a row an equation, a column a pair (p < q) of the skew matrix S.
+def _along(
+    problem: RotationProblem, rotation: FloatArray, turn: FloatArray, misfit: float
+) -> tuple[FloatArray, float] | None:
+    """The whole step, or a shorter one where that overshoots; None where no step lowers the misfit."""
+    for share in (1.0, 0.5, 0.25, 0.1):
+        candidate = _orthonormal(rotation @ expm(share * turn))
+        found = problem.misfit(candidate)
+        if found < misfit:
+            return candidate, found
+    return None
 
-    d(F R exp S)[i, j] = sum_p (F R)[i, p] S[p, j], and S[q, p] = -S[p, q]; the anchor's equations likewise, times W.
-    """
-    vectors = problem.factor[problem.rows] @ rotation
-    columns = problem.columns
-    first, second = np.triu_indices(problem.width, k=1)
-    lower = (columns[:, None] == second[None, :]) * vectors[:, first]
-    upper = (columns[:, None] == first[None, :]) * vectors[:, second]
+
+def equations(problem: RotationProblem, rotation: FloatArray) -> FloatArray:
+    """The linearised system: a row an equation, a column a pair (p < q) of the skew matrix S."""
+    cells = rotation_equations(problem.factor[problem.rows] @ rotation, problem.columns, problem.width)
     if problem.anchor is None:
-        return np.asarray(lower - upper)
+        return cells
+    first, second = np.triu_indices(problem.width, k=1)
     weights, turned = problem.anchor.weights, problem.core[0] @ rotation
     anchored = turned[:, first] * weights[second] - turned[:, second] * weights[first]
-    return np.vstack([lower - upper, anchored])
+    return np.vstack([cells, anchored])
 
 
 def _newton_turn(problem: RotationProblem, rotation: FloatArray) -> tuple[FloatArray, int]:
