@@ -8,5 +8,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
     [
         "fedleak.papers.li2021.vertical_tables:Table2",
         "fedleak.papers.li2021.vertical_tables:Table3",
+        "fedleak.papers.li2021.multi_party:Fig9",
+        "fedleak.papers.li2021.multi_party:Fig10",
     ],
 )
