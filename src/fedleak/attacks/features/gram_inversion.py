@@ -9,9 +9,10 @@ import numpy as np
 from fedleak.attacks.gram.estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import gram_of, victim_width
 from fedleak.attacks.gram.solution import NotIdentified
+from fedleak.attacks.inversion.grade import graded_guess
 from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.problem import Anchor, RotationProblem
-from fedleak.attacks.inversion.solve import Answer, Inversion, invert
+from fedleak.attacks.inversion.solve import Inversion, invert
 from fedleak.attacks.prediction import from_assessment
 from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
 from fedleak.attacks.weights.prediction_queries import stolen_weights
@@ -19,13 +20,12 @@ from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Prediction, Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
-from fedleak.core.guess import Guess, Status
+from fedleak.core.guess import Guess
 from fedleak.core.payload import ScalarValue
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.theory.li2021.inversion import VerticalInversion
 
-COARSE = 0.05  # an expected cell error over this share of a typical cell is no recovery
 SAFETY = 10.0  # the expected cell error is a root mean square: single cells miss by more
 
 
@@ -66,24 +66,8 @@ class FakeFeatureInversion(GramInversion):
 def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
     problem = rotation_problem(view, ids, gram)
     found = invert(problem, rng=rng)
-    evidence = _evidence(gram, problem, found)
-    width = problem.width
-    if found.answer is Answer.TOO_FEW:
-        return _silent(view, Status.NOT_IDENTIFIABLE, found.why, evidence, width)
-    if not found.candidates:
-        return _silent(view, Status.UNDETERMINED, found.why, evidence, width)
-    several = found.answer is not Answer.UNIQUE
-    fine = gram.cell_error * found.condition <= COARSE * problem.scale
-    status = Status.UNDETERMINED if several else Status.RECOVERED if fine else Status.PARTIAL
-    return Guess(
-        view.target,
-        status,
-        ids,
-        found.candidates[0],
-        candidates=found.candidates if several else (),
-        evidence=evidence,
-        why=found.why,
-    )
+    expected = gram.cell_error * found.condition / problem.scale
+    return graded_guess(view, ids, found.candidates, found, expected, _evidence(gram, problem, found))
 
 
 def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationProblem:
@@ -104,7 +88,6 @@ def _evidence(gram: GramEstimate, problem: RotationProblem, found: Inversion) ->
         "inner products from": gram.method,
         "rank": gram.rank,
         "expected error of the inner products": gram.gram_error,
-        "expected error of a cell": gram.cell_error * found.condition if np.isfinite(found.condition) else None,
         "known cells": len(problem.values),
         "known data ratio": len(problem.values) / (n_rows * width),
         "weights stolen": problem.anchor is not None,
@@ -114,7 +97,3 @@ def _evidence(gram: GramEstimate, problem: RotationProblem, found: Inversion) ->
         "misfit of the known cells": found.misfit if np.isfinite(found.misfit) else None,
         "condition of the known cells": found.condition if np.isfinite(found.condition) else None,
     }
-
-
-def _silent(view: View, status: Status, why: str, evidence: Mapping[str, ScalarValue], width: int) -> Guess:
-    return Guess(view.target, status, np.zeros(0, dtype=np.int64), np.zeros((0, width)), evidence=evidence, why=why)

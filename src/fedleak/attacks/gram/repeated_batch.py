@@ -30,10 +30,14 @@ def stacked(trajectory: Trajectory) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def naive_gram(trajectory: Trajectory) -> FloatArray:
-    """C from z_{k+1} - (1 - rate l2) z_k = -(rate / m) C d_k over all k (eq. 3; its printed sign is wrong)."""
+    """C from z_{k+1} - (1 - rate l2) z_k = -(rate / m) C d_k over all k (eq. 3; its printed sign is wrong).
+
+    Directions in which the updates are weaker than their noise are left out, which is the best that this way can do.
+    """
     scores, residuals, rates = stacked(trajectory)
     moves, pushes = _updates(scores, residuals, rates, trajectory)
-    solution, *_ = lstsq(pushes.T, moves.T)
+    noise = trajectory.noise * float(np.sqrt(sum(scores.shape)))
+    solution, *_ = lstsq(pushes.T, moves.T, cond=max(noise / float(np.linalg.norm(pushes, 2)), 1e-15))
     return np.asarray((solution + solution.T) / 2)
 
 

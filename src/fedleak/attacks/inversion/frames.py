@@ -55,5 +55,9 @@ class Frame:
         return Frame(np.column_stack([self.sources, source]), np.column_stack([self.images, image]))
 
     def rotation(self) -> FloatArray:
-        """R of a complete frame: R^T source = image."""
-        return np.asarray(self.sources @ self.images.T)
+        """R with R^T source = image; what the frame leaves open is mapped in any orthogonal way."""
+        found = self.sources @ self.images.T
+        if self.n_open:
+            whole, _ = np.linalg.qr(self.sources, mode="complete")
+            found = found + whole[:, self.solved :] @ self.complement().T
+        return np.asarray(found)

@@ -59,7 +59,7 @@ def search(problem: RotationProblem, *, max_nodes: int = DEFAULT_NODES) -> Searc
     while stack and n_nodes < max_nodes and len(found) < MAX_SOLUTIONS:
         node = stack.pop()
         n_nodes += 1
-        if node.frame.n_open == 0:
+        if node.frame.n_open == 0 or _reaches_no_row(problem, node.frame):
             least_open = 0
             found.append(node)
             continue
@@ -73,6 +73,12 @@ def search(problem: RotationProblem, *, max_nodes: int = DEFAULT_NODES) -> Searc
     condition = 1.0 / max(found[0].smallest_pivot, 1e-300) if found else float("inf")
     rotations = tuple(node.frame.rotation() for node in found)
     return SearchResult(rotations, n_nodes, not stack, least_open, condition)
+
+
+def _reaches_no_row(problem: RotationProblem, frame: Frame) -> bool:
+    """Whether the open directions change no cell: all rows lie in the span of those that are solved."""
+    outside = problem.factor - (problem.factor @ frame.sources) @ frame.sources.T
+    return float(np.abs(outside).max()) <= DEPENDENT * float(np.abs(problem.factor).max())
 
 
 def _first_frame(problem: RotationProblem) -> Frame:
@@ -118,11 +124,7 @@ def _last_direction(problem: RotationProblem, frame: Frame) -> _RowSystem:
     inside = problem.factor - (problem.factor @ frame.sources) @ frame.sources.T
     lengths = np.linalg.norm(inside, axis=1)
     row = int(np.argmax(lengths))
-    if lengths[row] > DEPENDENT * float(np.abs(problem.factor).max()):
-        unit = inside[row] / lengths[row]
-    else:  # the rows do not reach it, so it changes no cell: any sign will do, and one is enough
-        whole, _ = np.linalg.qr(frame.sources, mode="complete")
-        return _RowSystem(whole[:, -1], np.ones((1, 1)), np.ones(1), 0.5, 1.0, True)
+    unit = inside[row] / lengths[row]
     image = frame.complement()[:, 0]
     weights = (problem.factor[problem.rows] @ unit) * image[problem.columns]
     known_part = np.einsum("kp,pk->k", problem.factor[problem.rows] @ frame.sources, frame.images.T[:, problem.columns])
