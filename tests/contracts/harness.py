@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,7 @@ def _labels(party: Party) -> np.ndarray:
 
 def guess_in_isolation(attack: str, view: View, saved: Path, secrets: Path) -> bytes:
     """Save the view and run an attack ("module:Class") on it in a fresh process whose only data are ``secrets``."""
+    _ask_oracles(attack, view)
     save_view(view, saved)
     done = subprocess.run(
         [sys.executable, str(ISOLATED), attack, str(saved)],
@@ -117,6 +119,13 @@ def guess_in_isolation(attack: str, view: View, saved: Path, secrets: Path) -> b
     if done.returncode:
         raise IsolationError(done.stderr.decode()[-2000:])
     return done.stdout
+
+
+def _ask_oracles(attack: str, view: View) -> None:
+    """A saved view replays its oracles' logs: the attack asks its questions here, with the randomness it has there."""
+    if view.oracles:
+        module, _, name = attack.partition(":")
+        getattr(import_module(module), name)().run(view, rng=np.random.default_rng(0))
 
 
 class IsolationError(Exception):
