@@ -14,6 +14,7 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.weights.prediction_queries:PredictionQueries",
         "fedleak.attacks.features.gram_inversion:GramInversion",
         "fedleak.attacks.features.gram_inversion:FakeFeatureInversion",
+        "fedleak.attacks.features.rotation_matching:RotationMatching",
         "fedleak.attacks.features.arbiter_collusion:ArbiterCollusion",
     ],
 )

@@ -10,6 +10,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.li2021.vertical_tables:Table3",
         "fedleak.papers.li2021.table4:Table4",
         "fedleak.papers.li2021.gram_precision:GramPrecision",
+        "fedleak.papers.li2021.no_known_cells:NoKnownCells",
         "fedleak.papers.li2021.fig7:Fig7",
         "fedleak.papers.li2021.fig8:Fig8",
         "fedleak.papers.li2021.multi_party:Fig9",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from fedleak.attacks.gram.from_view import ReadTrajectory, read_trajectory
@@ -12,6 +14,7 @@ from fedleak.core.attack import Attack, Prediction, Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
+from fedleak.core.payload import ScalarValue
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.theory.li2021.score_recovery import ScoreRecovery as ScoreTheorem
@@ -44,7 +47,7 @@ class ScoreRecovery(Attack):
         return from_assessment(ScoreTheorem.assess(facts))
 
 
-def nothing(view: View, why: str, evidence: dict[str, int], *, width: int, id_width: int = 1) -> Guess:
+def nothing(view: View, why: str, evidence: Mapping[str, ScalarValue], *, width: int, id_width: int = 1) -> Guess:
     """The answer of an attack that can say why there is none."""
     shape = (0, id_width) if id_width > 1 else (0,)
     ids = np.zeros(shape, dtype=np.int64)

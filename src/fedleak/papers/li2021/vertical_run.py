@@ -62,7 +62,7 @@ def run_case(
     n_fake = _fakes(own, case, rng)
     settings = _settings(case, logistic, shuffled, n_rounds or RECURRING_ROUNDS, fraction_bits)
     settings = replace(settings, learning_rate=_rate(own, theirs, n_fake, logistic, shuffled))
-    federation = _federation(own, theirs, table.labels[rows], settings, logistic)
+    federation = federation_of(own, theirs, table.labels[rows], settings, logistic)
     hooks: tuple[Hook[Any], ...] = FakeFeatures(count=n_fake, scale=FAKE_SCALE).hooks(ATTACKER) if n_fake else ()
     protocol = PROTOCOLS.get(federation.protocol)()
     run = protocol.run(federation, rng=rng, hooks=hooks, sink=MemorySink())
@@ -117,7 +117,7 @@ def _settings(
     )
 
 
-def _federation(
+def federation_of(
     own: FloatArray, theirs: FloatArray, labels: FloatArray, settings: VerticalArbiterSettings, logistic: bool
 ) -> Federation:
     ids = np.arange(len(own), dtype=np.int64)
