@@ -16,10 +16,13 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array
 from fedleak.core.view import View
+from fedleak.crypto.fixed_point import encode
 
 # Singular values below this share of the largest count as zero. Gradients carry about 40 fractional
 # bits, so a direction weaker than this holds no usable digit.
 RANK_TOLERANCE = 1e-9
+DEFAULT_FRACTION_BITS = 40
+FLOAT_UNIT = 2.0**-52
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class BatchSystem:
     ids: IntArray
     rows: FloatArray  # (batch, columns)
     gradient: FloatArray  # (columns,)
+    exact: bool = False  # the rows are as encoded, so that only the partners' shares are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +45,73 @@ class SolvedBatch:
     residuals: FloatArray
     rank: int
     condition: float  # of the part of the system that has full rank
+    error: float = 0.0  # about how far fixed-point rounding can move a residual
 
 
 def batch_systems(view: View) -> Iterator[BatchSystem]:
     """Read the systems from the view, in the order of the rounds; a coalition's columns are put side by side."""
-    tables = [view.table("features", member) for member in view.coalition if _has_features(view, member)]
-    if not tables:
+    members = [_Member(view, name) for name in view.coalition if _has(view, "features", name)]
+    if not members:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
-    features = np.hstack([table.values for table in tables])
-    position = {int(row): index for index, row in enumerate(tables[0].ids)}
-    gradients = _gradients_by_round(view)
+    rounds = set.intersection(*(set(member.gradients) for member in members))
     for message in view.at(steps.BATCH):
-        if message.round in gradients and isinstance(message.payload, Array):
+        if message.round in rounds and isinstance(message.payload, Array):
             ids = np.asarray(message.payload.values, dtype=np.int64)
-            rows = features[[position[int(row)] for row in ids]]
-            yield BatchSystem(message.round, ids, rows, gradients[message.round])
+            rows = np.hstack([member.rows(ids) for member in members])
+            gradient = np.concatenate([member.gradient(message.round, ids) for member in members])
+            yield BatchSystem(message.round, ids, rows, gradient, all(member.is_exact for member in members))
 
 
-def solve(system: BatchSystem) -> SolvedBatch:
+class _Member:
+    """One member's columns and gradients.
+
+    In the encrypted exchange the partners' part of a gradient is an exact sum over the features as they are encoded,
+    and the own part one over the features themselves. A member that knows its weights moves its own part over to the
+    encoded features too: rounding of features then no longer blurs the system.
+    """
+
+    def __init__(self, view: View, name: str) -> None:
+        table = view.table("features", name)
+        self._features = np.asarray(table.values, dtype=np.float64)
+        self._position = {int(row): index for index, row in enumerate(table.ids)}
+        # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
+        kept = "claimed-gradient" if _has(view, "claimed-gradient", name) else "gradient"
+        self.gradients = {r.round: r.value.values for r in view.records(kept, name) if isinstance(r.value, Array)}
+        self._weights = {
+            r.round + 1: r.value.values for r in view.records("weights", name) if isinstance(r.value, Array)
+        }
+        self._labels = view.table("labels", name).values[:, 0] if _has(view, "labels", name) else None
+        facts = view.facts
+        self.is_exact = (
+            facts.options.get("gradients") == "encrypted-exchange"
+            and facts.approximation == "taylor"
+            and facts.fraction_bits is not None
+            and set(self.gradients) <= set(self._weights)
+        )
+        self._encoded = self._features
+        if self.is_exact and facts.fraction_bits is not None:
+            self._encoded = np.ldexp(encode(self._features, facts.fraction_bits).astype(float), -facts.fraction_bits)
+
+    def rows(self, ids: IntArray) -> FloatArray:
+        return self._encoded[self._at(ids)]
+
+    def gradient(self, round_number: int, ids: IntArray) -> FloatArray:
+        gradient = np.asarray(self.gradients[round_number], dtype=np.float64)
+        if not self.is_exact:
+            return gradient
+        at = self._at(ids)
+        own = self._features[at] @ self._weights[round_number]
+        if self._labels is not None:
+            own = own - 2.0 * (2.0 * self._labels[at] - 1.0)
+        # 4 s G = X'own + Xe'others (line 12 of protocol 1): add (Xe - X)'own to have Xe'f on the right.
+        moved: FloatArray = gradient + (self._encoded[at] - self._features[at]).T @ own / (4 * len(ids))
+        return moved
+
+    def _at(self, ids: IntArray) -> list[int]:
+        return [self._position[int(row)] for row in ids]
+
+
+def solve(system: BatchSystem, fraction_bits: int | None = None) -> SolvedBatch:
     """Least squares, row by row honest: a residual that a null direction touches stays unknown."""
     n_rows = len(system.ids)
     left, singular, right = np.linalg.svd(system.rows.T, full_matrices=True)
@@ -68,20 +121,17 @@ def solve(system: BatchSystem) -> SolvedBatch:
     free = np.linalg.norm(right[rank:], axis=0) > 1e-6  # rows of the null space
     residuals[free] = np.nan
     condition = float(singular[0] / singular[rank - 1]) if rank else float("inf")
-    return SolvedBatch(system.round, system.ids, residuals, rank, condition)
+    error = _error(system, float(singular[rank - 1]), fraction_bits) if rank else float("inf")
+    return SolvedBatch(system.round, system.ids, residuals, rank, condition, error)
 
 
-def _has_features(view: View, member: str) -> bool:
-    return any(True for _ in view.records("features", member))
+def _error(system: BatchSystem, smallest: float, fraction_bits: int | None) -> float:
+    """Each equation is off by about sqrt(s) units, which the smallest singular value amplifies: units of the encoding
+    where features are rounded, of float64 where they are not; then the shares' own rounding is added."""
+    spread = float(np.sqrt(len(system.ids))) / smallest
+    unit = 2.0 ** -(DEFAULT_FRACTION_BITS if fraction_bits is None else fraction_bits)
+    return unit + FLOAT_UNIT * spread if system.exact else unit * spread
 
 
-def _gradients_by_round(view: View) -> dict[int, FloatArray]:
-    """The members' gradients side by side, for the rounds in which every member has one."""
-    by_member: list[dict[int, FloatArray]] = []
-    for member in view.coalition:
-        if not _has_features(view, member):
-            continue
-        found = {r.round: r.value.values for r in view.records("gradient", member) if isinstance(r.value, Array)}
-        by_member.append(found)
-    rounds = set.intersection(*(set(found) for found in by_member))
-    return {number: np.concatenate([found[number] for found in by_member]) for number in rounds}
+def _has(view: View, record: str, member: str) -> bool:
+    return any(True for _ in view.records(record, member))

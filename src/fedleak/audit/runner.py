@@ -87,7 +87,8 @@ class Audit:
                 self._findings[task] = unscored(task, label, Outcome.ERRORED, f"the run failed: {error}")
             return
         seconds = time.perf_counter() - began
-        self._summaries.append(RunSummary(label, planned.deviation, dict(run.utility), seconds))
+        notes = run.notes + (planned.defense.notes(planned.federation) if planned.defense else ())
+        self._summaries.append(RunSummary(label, planned.deviation, dict(run.utility), seconds, notes))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         for task in tasks:
             self._findings[task] = self._attack(planned, task, run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
 from fedleak.cli.bar import Bar
@@ -36,19 +36,31 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
     return 0 if result.complete else 3
 
 
-def _table(rows: tuple[Row, ...]) -> Table:
-    """Measured figures with the paper's and the baseline's in brackets."""
+def _table(rows: tuple[Row, ...]) -> Group:
+    """Measured figures with the paper's and the baseline's in brackets; what rows share above, notes below."""
     settings = list(dict.fromkeys(key for row in rows for key in row.setting))
-    figures = list(dict.fromkeys(key for row in rows for key in row.measured))
-    table = Table(*settings, *figures, "note", box=None, pad_edge=False)
+    shared = [key for key in settings if len({str(row.setting.get(key)) for row in rows}) == 1] if len(rows) > 1 else []
+    figures = [name for name in dict.fromkeys(key for row in rows for key in row.measured) if not _is_bound(name)]
+    notes = list(dict.fromkeys(row.note for row in rows if row.note))
+    varying = [key for key in settings if key not in shared]
+    table = Table(*varying, *figures, *(["note"] if len(notes) > 1 else []), box=None, pad_edge=False)
     for row in rows:
-        cells = [str(row.setting.get(key, "")) for key in settings]
-        table.add_row(*cells, *(_cell(row, figure) for figure in figures), row.note)
-    return table
+        cells = [str(row.setting.get(key, "")) for key in varying]
+        number = [str(notes.index(row.note) + 1) if row.note else ""] if len(notes) > 1 else []
+        table.add_row(*cells, *(_cell(row, figure) for figure in figures), *number)
+    head = ", ".join(f"{key}: {rows[0].setting.get(key)}" for key in shared)
+    numbered = [f"{index + 1}: {note}" for index, note in enumerate(notes)] if len(notes) > 1 else notes
+    return Group(*([head] if head else []), table, *numbered)
+
+
+def _is_bound(name: str) -> bool:
+    return name.endswith(("_low", "_high"))
 
 
 def _cell(row: Row, figure: str) -> str:
-    parts = [_shown(row.measured.get(figure))]
+    low, high = (row.measured.get(f"{figure}_{side}") for side in ("low", "high"))
+    band = f" [{_shown(low)}, {_shown(high)}]" if low is not None and high is not None and low < high else ""
+    parts = [_shown(row.measured.get(figure)) + band]
     for label, source in (("paper", row.paper), ("baseline", row.baseline)):
         if source is not None and source.get(figure) is not None:
             parts.append(f"{label} {_shown(source[figure])}")

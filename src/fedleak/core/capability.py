@@ -10,6 +10,8 @@ class Capability(StrEnum):
     OWN_WEIGHTS = "its own model weights"
     OWN_GRADIENT = "its own gradient in every round"
     LABELS = "the labels"
+    TWO_CLASSES = "a model of two classes"
+    LINEAR_RESIDUAL = "residuals that are linear in the scores"
     BATCH_IDS = "which rows are in each batch"
     CIPHERTEXTS = "ciphertexts received from partners"
     DECRYPTION_KEY = "the key that opens the parties' ciphertexts"

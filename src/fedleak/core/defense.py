@@ -34,5 +34,9 @@ class Defense(ABC):
         """What everybody knows of the defense: an adversary knows the method, not the random draws."""
         return facts
 
+    def notes(self, federation: Federation) -> tuple[str, ...]:
+        """What the defense promises in this federation and what it does not, for the report."""
+        return ()
+
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return ()

@@ -21,6 +21,7 @@ class Run:
     locals: Mapping[str, Sequence[Record]]
     truth: Truth
     utility: Mapping[str, float] = field(default_factory=dict)  # the model's accuracy and the like
+    notes: tuple[str, ...] = ()  # what a reader of the result must know, such as an ideal functionality in use
     services: Mapping[str, Service] = field(default_factory=dict)  # what can be queried after the training
 
     def view(

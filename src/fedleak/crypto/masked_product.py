@@ -28,6 +28,7 @@ class ProductInputs:
     rows: IntArray  # own features of the batch, fixed-point: (rows, columns)
     fraction_bits: int
     mask_rng: np.random.Generator
+    blind_bits: int = 0  # length of the random integers that hide a single partner's values, where there are any
 
 
 @dataclass(frozen=True, eq=False)

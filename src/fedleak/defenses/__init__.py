@@ -3,4 +3,13 @@
 from fedleak.core.defense import Defense
 from fedleak.core.registry import Registry
 
-DEFENSES: Registry[Defense] = Registry("defense", ["fedleak.defenses.gaussian_noise:GaussianNoise"])
+DEFENSES: Registry[Defense] = Registry(
+    "defense",
+    [
+        "fedleak.defenses.gaussian_noise:GaussianNoise",
+        "fedleak.defenses.dp_paillier:DpPaillier",
+        "fedleak.defenses.large_initialisation:LargeInitialisation",
+        "fedleak.defenses.larger_batch:LargerBatch",
+        "fedleak.defenses.secret_shared_gradients:SecretSharedGradients",
+    ],
+)

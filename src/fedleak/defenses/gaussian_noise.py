@@ -27,7 +27,6 @@ from fedleak.core.steps import Role
 @dataclass(frozen=True)
 class GaussianNoise(Defense):
     name = "gaussian-noise"
-    aliases = ("dp-paillier",)
     summary = "adds Gaussian noise to the scores that a party encrypts for others"
     reference = Reference("hu2022", "algorithm 3")
     acts_at = frozenset({steps.SHARED_SCORE})

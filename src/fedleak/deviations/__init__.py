@@ -3,4 +3,11 @@
 from fedleak.core.deviation import Deviation
 from fedleak.core.registry import Registry
 
-DEVIATIONS: Registry[Deviation] = Registry("deviation", ["fedleak.deviations.fake_features:FakeFeatures"])
+DEVIATIONS: Registry[Deviation] = Registry(
+    "deviation",
+    [
+        "fedleak.deviations.packed_products:PackedProducts",
+        "fedleak.deviations.claimed_columns:ClaimedColumns",
+        "fedleak.deviations.fake_features:FakeFeatures",
+    ],
+)

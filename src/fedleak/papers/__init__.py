@@ -6,6 +6,14 @@ from fedleak.papers.experiment import Experiment
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
     [
+        "fedleak.papers.hu2022.fig2:Fig2",
+        "fedleak.papers.hu2022.fig3:Fig3",
+        "fedleak.papers.hu2022.fig4:Fig4",
+        "fedleak.papers.hu2022.feature:Feature",
+        "fedleak.papers.hu2022.hardness:Hardness",
+        "fedleak.papers.hu2022.active:Active",
+        "fedleak.papers.hu2022.multiparty:Multiparty",
+        "fedleak.papers.hu2022.safe_rounds:SafeRounds",
         "fedleak.papers.li2021.vertical_tables:Table2",
         "fedleak.papers.li2021.vertical_tables:Table3",
         "fedleak.papers.li2021.table4:Table4",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.own_gradient import SolvedBatch, batch_systems, solve
+from fedleak.attacks.own_gradient import SolvedBatch
 from fedleak.attacks.prediction import from_assessment
+from fedleak.attacks.residual_source import solved_batches
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
@@ -24,7 +25,7 @@ class ResidualRecovery(Attack):
     produces = SecretKind.RESIDUALS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        solved = [solve(system) for system in batch_systems(view)]
+        solved = list(solved_batches(view))
         ids = np.concatenate([np.column_stack([np.full(len(b.ids), b.round), b.ids]) for b in solved])
         values = np.concatenate([batch.residuals for batch in solved])[:, None]
         known = np.isfinite(values)
@@ -54,7 +55,7 @@ class ResidualRecovery(Attack):
 
 def _status(known: np.ndarray, solved: list[SolvedBatch]) -> tuple[Status, str]:
     if known.all():
-        return Status.RECOVERED, "every batch has as many independent own columns as rows"
+        return Status.RECOVERED, "every batch has as many independent equations as rows"
     largest = max(solved, key=lambda batch: len(batch.ids) - batch.rank)
     why = f"a batch of {len(largest.ids)} rows has only {largest.rank} independent equations"
     return (Status.PARTIAL, why) if known.any() else (Status.NOT_IDENTIFIABLE, why)

@@ -31,6 +31,7 @@ class ScoreRecovery(Attack):
             Capability.OWN_GRADIENT,
             Capability.LABELS,
             Capability.BATCH_IDS,
+            Capability.LINEAR_RESIDUAL,
         }
     )
     produces = SecretKind.PARTIAL_SCORES

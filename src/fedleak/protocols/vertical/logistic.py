@@ -9,7 +9,7 @@ its gradient and no partner's single term.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,39 +22,60 @@ from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook
-from fedleak.core.payload import Array, IntegerArray
+from fedleak.core.payload import Array
 from fedleak.core.protocol import Protocol
 from fedleak.core.run import Run
-from fedleak.core.settings import Settings
+from fedleak.core.settings import Settings, setting
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
-from fedleak.crypto import CIPHERS, fixed_point
-from fedleak.crypto.cipher import PrivateKey
-from fedleak.crypto.masked_product import ProductInputs, UnmaskInputs, masked_product, open_product, unmask
-from fedleak.crypto.masks import pairwise_zero_shares
+from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.vertical.batches import batches
+from fedleak.protocols.vertical.encrypted_gradient import encrypted_gradients
 from fedleak.protocols.vertical.facts import linear_facts, member_capabilities
+from fedleak.protocols.vertical.ideal_gradient import hand_out_shares, ideal_gradients
+from fedleak.protocols.vertical.keyed import KeyedMember, join
 from fedleak.protocols.vertical.member import Member, order_members
-from fedleak.protocols.vertical.outcome import ResidualLog, truth_of, utility
+from fedleak.protocols.vertical.outcome import RoundLog, truth_of, utility
+from fedleak.protocols.vertical.residual_rule import LOGISTIC
 from fedleak.protocols.vertical.settings import VerticalLinearSettings
+from fedleak.protocols.vertical.terms import terms_of
 
-SHARE_BITS = 62  # what a fixed-point score fits in; zero shares are drawn wider, which hides it statistically
+APPROXIMATIONS = tuple(member.value for member in Approximation)
+GRADIENTS = ("revealed", "secret-shared")
+SOURCE_NOTES = {
+    "ideal-oracle": ("gradients came from an ideal oracle: Paillier cannot compute this approximation",),
+    "secret-shared": ("an ideal functionality trained on secret shares: no party saw a gradient or a weight",),
+}
+# What only parties whose gradients are opened have.
+WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
 
 
 @dataclass(frozen=True)
 class VerticalLogisticSettings(VerticalLinearSettings):
-    pass
+    approximation: str = setting(
+        "taylor",
+        "what stands for the sigmoid; piecewise is beyond Paillier and goes through an ideal gradient oracle",
+        choices=APPROXIMATIONS,
+    )
+    gradients: str = setting(
+        "revealed",
+        "revealed: each party sees its own; secret-shared: nobody does (an ideal functionality trains)",
+        choices=GRADIENTS,
+    )
 
-
-@dataclass(frozen=True, eq=False)
-class _KeyedMember:
-    member: Member
-    key: PrivateKey
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, choices in (("approximation", APPROXIMATIONS), ("gradients", GRADIENTS)):
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
 
     @property
-    def actor(self) -> Actor:
-        return self.member.actor
+    def source(self) -> str:
+        """How gradients come about, as reports say it."""
+        if self.gradients == "secret-shared":
+            return "secret-shared"
+        return "ideal-oracle" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
 
 
 class VerticalLogistic(Protocol):
@@ -71,29 +92,35 @@ class VerticalLogistic(Protocol):
             raise InputError(f"settings must be those of {self.name}; got {type(settings).__name__}")
         active, passive = order_members(federation)
         parties = (active, *passive)
+        _check_parties(settings, len(parties))
         order_rng, zero_rng, *party_rngs = rng.spawn(2 + len(parties))
         n_all = sum(len(party.columns) for party in parties)
         members = [
-            _join(Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all), settings)
+            Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
             for party, own in zip(parties, party_rngs, strict=True)
         ]
         ids = active.train.ids
-        residuals = ResidualLog()
+        log = RoundLog([party.name for party in parties])
+        rounds = _Rounds(members, settings, zero_rng)
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
         for number, batch in enumerate(schedule):
-            start_round([keyed.actor for keyed in members], number)
+            start_round([member.actor for member in members], number)
             members[0].actor.publish(steps.BATCH, Array(ids[batch]))
-            residuals.add(number, ids[batch], _true_residual(members, batch))
-            _one_round(members, batch, settings, zero_rng)
+            log.add(number, ids[batch], *_true_values(members, batch, settings))
+            rounds.run(batch)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
         captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
-        final = [keyed.member.weights for keyed in members]
-        truth = truth_of(active, passive, residuals)
-        return Run(captured.transcript, captured.locals, truth, utility(parties, final))
+        model = utility(parties, [member.weights for member in members])
+        notes = SOURCE_NOTES.get(settings.source, ())
+        return Run(captured.transcript, captured.locals, truth_of(active, passive, log), model, notes)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        return linear_facts(cls.name, settings, parties, n_rows, approximation="taylor")
+        if not isinstance(settings, VerticalLogisticSettings):
+            raise InputError(f"settings must be those of {cls.name}; got {type(settings).__name__}")
+        facts = linear_facts(cls.name, settings, parties, n_rows, approximation=settings.approximation)
+        rule = LOGISTIC.options if settings.approximation == Approximation.TAYLOR else {}
+        return replace(facts, options={**facts.options, **rule, "gradients": settings.source})
 
     @classmethod
     def reveals(
@@ -102,75 +129,62 @@ class VerticalLogistic(Protocol):
         parties: tuple[PartyFacts, ...],
         coalition: tuple[str, ...],
     ) -> frozenset[Capability]:
-        return member_capabilities(parties, coalition)
+        found = member_capabilities(parties, coalition)
+        if found and isinstance(settings, VerticalLogisticSettings) and settings.approximation == Approximation.TAYLOR:
+            found |= {Capability.LINEAR_RESIDUAL}
+        source = settings.source if isinstance(settings, VerticalLogisticSettings) else "encrypted-exchange"
+        hidden = {"secret-shared": WITH_GRADIENTS, "ideal-oracle": frozenset({Capability.CIPHERTEXTS})}
+        return found - hidden.get(source, frozenset())
 
 
-def _join(member: Member, settings: VerticalLogisticSettings) -> _KeyedMember:
-    key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
-    member.actor.record(steps.PUBLIC_KEY, "private-key", key.to_payload())
-    member.actor.publish(steps.PUBLIC_KEY, key.public.to_payload())
-    return _KeyedMember(member, key)
+class _Rounds:
+    """The rounds of one run, in the way that the settings ask for."""
+
+    def __init__(
+        self, members: Sequence[Member], settings: VerticalLogisticSettings, zero_rng: np.random.Generator
+    ) -> None:
+        self._members = members
+        self._settings = settings
+        self._zero_rng = zero_rng
+        self._keyed: list[KeyedMember] = []
+        if settings.source == "encrypted-exchange":
+            self._keyed = [join(member, settings) for member in members]
+
+    def run(self, batch: IntArray) -> None:
+        settings = self._settings
+        gradients = self._gradients(batch)
+        if settings.gradients == "secret-shared":
+            hand_out_shares(self._members, gradients, settings.fraction_bits)
+        for member, gradient in zip(self._members, gradients, strict=True):
+            if settings.gradients == "secret-shared":
+                # The weights are shared too; this is the functionality's copy, of which no party has a record.
+                member.weights = member.weights - settings.learning_rate * gradient
+            else:
+                member.update(gradient, settings.learning_rate)
+
+    def _gradients(self, batch: IntArray) -> list[FloatArray]:
+        settings = self._settings
+        approximation = Approximation(settings.approximation)
+        terms = terms_of(approximation)
+        if terms is None or not self._keyed:
+            return ideal_gradients(self._members, batch, approximation, settings.fraction_bits)
+        return encrypted_gradients(self._keyed, batch, settings, terms, self._zero_rng)
 
 
-def _own_share(keyed: _KeyedMember, batch: IntArray) -> FloatArray:
-    """The party's part of f = theta x - 2y (eq. 5): its score, and at the active party the labels."""
-    share = keyed.member.score(batch)
-    if keyed.member.signs is not None:
-        share = share - 2.0 * keyed.member.signs[batch]
-    return share
+def _check_parties(settings: VerticalLogisticSettings, n_parties: int) -> None:
+    terms = terms_of(Approximation(settings.approximation))
+    if settings.source == "encrypted-exchange" and terms is not None and terms.max_parties not in (None, n_parties):
+        raise InputError(
+            f"approximation {settings.approximation} must have {terms.max_parties} data parties; got {n_parties}; "
+            'use "taylor", or gradients = "secret-shared"'
+        )
 
 
-def _true_residual(members: Sequence[_KeyedMember], batch: IntArray) -> FloatArray:
-    """f / 4, the Taylor-approximated output minus label (eq. 4)."""
-    return sum((_own_share(keyed, batch) for keyed in members), np.zeros(len(batch))) / 4.0
-
-
-def _one_round(
-    members: Sequence[_KeyedMember], batch: IntArray, settings: VerticalLogisticSettings, zero_rng: np.random.Generator
-) -> None:
-    own = [_own_share(keyed, batch) for keyed in members]
-    shared = [
-        fixed_point.encode(keyed.actor.outgoing(steps.SHARED_SCORE, share), settings.fraction_bits)
-        for keyed, share in zip(members, own, strict=True)
-    ]
-    gradients = []
-    for position, receiver in enumerate(members):
-        others = [index for index in range(len(members)) if index != position]
-        blinds = pairwise_zero_shares(zero_rng, len(others), len(batch), SHARE_BITS)
-        partial = [0] * receiver.member.features.shape[1]
-        for blind, index in zip(blinds, others, strict=True):
-            blinded = [int(value) + share for value, share in zip(shared[index], blind, strict=True)]
-            opened = _exchange(receiver, members[index], batch, blinded, settings)
-            partial = [total + value for total, value in zip(partial, opened, strict=True)]
-        modulus = members[others[0]].key.public.modulus
-        residues = [value % modulus for value in partial]
-        from_others = fixed_point.decode(residues, 2 * settings.fraction_bits, modulus)
-        # G = D(S) + sum_i (own share) x_i + r (line 12); the gradient is G / 4s (eq. 6).
-        total_gradient = from_others + receiver.member.features[batch].T @ own[position]
-        gradients.append(total_gradient / (4 * len(batch)))
-    for keyed, gradient in zip(members, gradients, strict=True):
-        keyed.member.update(gradient, settings.learning_rate)
-
-
-def _exchange(
-    receiver: _KeyedMember,
-    sender: _KeyedMember,
-    batch: IntArray,
-    values: Sequence[int],
-    settings: VerticalLogisticSettings,
-) -> list[int]:
-    """Protocol 1 for one direction: the receiver learns sum_i value_i x_i of its own features."""
-    bits = settings.fraction_bits
-    encrypted = sender.key.public.encrypt(values, bits)
-    received = sender.actor.send(steps.ENCRYPTED_SCORE, receiver.actor, encrypted)
-    inputs = ProductInputs(
-        sender.actor.name, sender.key.public, received, receiver.member.encoded[batch], bits, receiver.actor.rng
-    )
-    product = receiver.actor.compute(steps.MULTIPLY, inputs, masked_product)
-    mask = IntegerArray.from_ints(product.mask, sender.key.public.n_bytes)
-    receiver.actor.record(steps.MULTIPLY, f"mask-for-{sender.actor.name}", mask)
-    masked = receiver.actor.send(steps.MASKED_PRODUCT, sender.actor, product.ciphertexts)
-    opened = sender.actor.send(steps.OPENED_PRODUCT, receiver.actor, open_product(sender.key, masked))
-    unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask)
-    result: list[int] = receiver.actor.compute(steps.UNMASK, unmasking, unmask)
-    return result
+def _true_values(
+    members: Sequence[Member], batch: IntArray, settings: VerticalLogisticSettings
+) -> tuple[FloatArray, list[FloatArray]]:
+    """The residuals of the batch, and every party's share of the scores."""
+    scores = [member.score(batch) for member in members]
+    signs = next(member.signs[batch] for member in members if member.signs is not None)
+    total = sum(scores, np.zeros(len(batch)))
+    return residual(total, signs, Approximation(settings.approximation)), scores

@@ -11,20 +11,33 @@ from fedleak.core.federation import Party, Slice
 from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.core.truth import SecretValues, Truth
 
+MAX_GRAM_ROWS = 1000  # the truth about more rows' inner products would outweigh the run itself
 
-class ResidualLog:
-    """The true residual of every row of every batch, as it was when the round began."""
 
-    def __init__(self) -> None:
+class RoundLog:
+    """The true residual and the parties' scores of every row of every batch, as they were when the round began."""
+
+    def __init__(self, parties: Sequence[str] = ()) -> None:
         self._ids: list[IntArray] = []
-        self._values: list[FloatArray] = []
+        self._residuals: list[FloatArray] = []
+        self._scores: dict[str, list[FloatArray]] = {name: [] for name in parties}
 
-    def add(self, round_number: int, row_ids: IntArray, residual: FloatArray) -> None:
+    def add(
+        self, round_number: int, row_ids: IntArray, residual: FloatArray, scores: Sequence[FloatArray] = ()
+    ) -> None:
         self._ids.append(np.column_stack([np.full(len(row_ids), round_number), row_ids]))
-        self._values.append(residual)
+        self._residuals.append(residual)
+        for column, score in zip(self._scores.values(), scores, strict=True):
+            column.append(score)
 
-    def values(self) -> SecretValues:
-        return secret_values(np.concatenate(self._ids), ("residual",), np.concatenate(self._values)[:, None])
+    def residuals(self) -> SecretValues:
+        return self._values("residual", self._residuals)
+
+    def scores(self) -> dict[str, SecretValues]:
+        return {name: self._values("score", column) for name, column in self._scores.items()}
+
+    def _values(self, name: str, parts: list[FloatArray]) -> SecretValues:
+        return secret_values(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
 
 
 def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -> SecretValues:
@@ -32,20 +45,30 @@ def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -
     return SecretValues(ids, columns, values, ranges)
 
 
-def truth_of(active: Party, passive: Sequence[Party], residuals: ResidualLog) -> Truth:
+def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
     assert active.train.labels is not None
     secrets = {
         Secret(SecretKind.LABELS, active.name): secret_values(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
-        Secret(SecretKind.RESIDUALS, JOINT): residuals.values(),
+        Secret(SecretKind.RESIDUALS, JOINT): log.residuals(),
     }
+    for name, scores in log.scores().items():
+        secrets[Secret(SecretKind.PARTIAL_SCORES, name)] = scores
     for party in (active, *passive):
         if party.columns:
+            if len(party.train.ids) <= MAX_GRAM_ROWS:
+                secrets[Secret(SecretKind.GRAM, party.name)] = gram_values(party)
             secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
                 party.train.ids, party.columns, party.train.features
             )
     return Truth(secrets)
+
+
+def gram_values(party: Party) -> SecretValues:
+    """Inner products of the party's training rows: a row and a column for each."""
+    gram = party.train.features @ party.train.features.T
+    return secret_values(party.train.ids, tuple(f"row {row}" for row in party.train.ids), gram)
 
 
 def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:

@@ -28,11 +28,11 @@ from fedleak.protocols.vertical.arbiter_round import Arbiter, RoundSetting, one_
 from fedleak.protocols.vertical.batches import batches
 from fedleak.protocols.vertical.facts import linear_facts, member_capabilities
 from fedleak.protocols.vertical.member import Member, order_members
-from fedleak.protocols.vertical.outcome import ResidualLog, truth_of
+from fedleak.protocols.vertical.outcome import RoundLog, truth_of
 from fedleak.protocols.vertical.partial_score_service import partial_score_services
 from fedleak.protocols.vertical.residual_rule import ResidualRule
-from fedleak.protocols.vertical.score_truth import ScoreLog, score_secrets
 from fedleak.protocols.vertical.settings import VerticalLinearSettings
+from fedleak.protocols.vertical.weight_truth import weight_secrets
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,12 @@ class VerticalWithArbiter(Protocol):
             Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
             for party, own in zip(parties, party_rngs, strict=True)
         ]
-        residuals, scores = self._train(arbiter, members, settings, order_rng)
+        log = self._train(arbiter, members, settings, order_rng)
         known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
         facts = self.facts(settings, known, len(active.train.ids))
         captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
         weights = [member.weights for member in members]
-        truth = truth_of(active, passive, residuals)
-        found = {**truth.secrets, **score_secrets(passive, weights[1:], scores)}
+        found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
         return Run(
             captured.transcript,
             captured.locals,
@@ -95,16 +94,16 @@ class VerticalWithArbiter(Protocol):
         members: Sequence[Member],
         settings: VerticalArbiterSettings,
         order_rng: np.random.Generator,
-    ) -> tuple[ResidualLog, ScoreLog]:
-        residuals, scores = ResidualLog(), ScoreLog()
+    ) -> RoundLog:
+        log = RoundLog([member.actor.name for member in members])
         ids = members[0].party.train.ids
         rounds_an_epoch = -(-len(ids) // settings.batch_size)
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
         for number, batch in enumerate(schedule):
             start_round([arbiter.actor, *(member.actor for member in members)], number)
             members[0].actor.publish(steps.BATCH, Array(ids[batch]))
-            residuals.add(number, ids[batch], true_residual(members, batch, self.rule))
-            scores.add(number, ids[batch], {member.actor.name: member.score(batch) for member in members[1:]})
+            residual = true_residual(members, batch, self.rule)
+            log.add(number, ids[batch], residual, [member.score(batch) for member in members])
             rate = settings.learning_rate
             if settings.decay:
                 rate /= np.sqrt(1 + number // rounds_an_epoch)
@@ -114,7 +113,7 @@ class VerticalWithArbiter(Protocol):
                 batch,
                 RoundSetting(self.rule, rate, settings.l2, settings.fraction_bits, settings.loss),
             )
-        return residuals, scores
+        return log
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
@@ -135,6 +134,9 @@ class VerticalWithArbiter(Protocol):
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
         found = member_capabilities(parties, coalition)
+        if not cls.binary_labels:
+            found -= {Capability.TWO_CLASSES}
+        found |= {Capability.LINEAR_RESIDUAL}
         roles = {party.role for party in parties if party.name in coalition}
         if Role.ARBITER in roles:
             found |= {Capability.ALL_GRADIENTS, Capability.BATCH_IDS, Capability.DECRYPTION_KEY}

@@ -1,4 +1,4 @@
-"""Corollary 4.5 and theorem 4.6: for how many rounds the residual's sign is the label."""
+"""Lemma 4.4, corollary 4.5 and theorem 4.6: for how many rounds the residual's sign is the label."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from fedleak.theory.condition import Assessment, Condition, State, Theorem, equa
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
 
 
-def safe_rounds(learning_rate: float, first_score: float, max_row_norm: float) -> int:
-    """T of eq. 25: the first T rounds have |theta x| < 2 for every row.
+def growth(learning_rate: float, max_row_norm: float) -> float:
+    """Lemma 4.4: h grows by at most this factor a round, h = max |theta x| + 2.
 
-    ``first_score`` is max |theta_0 x|. The paper has rows of norm at most 1; for a bound R the step of
-    lemma 4.4 grows by (1 + eta R^2 / 4), since |x_i . x_j| <= R^2.
+    The paper has rows of norm at most 1; for a bound R it is 1 + eta R^2 / 4, since |x_i . x_j| <= R^2.
     """
+    return 1 + learning_rate * max_row_norm**2 / 4
+
+
+def safe_rounds(learning_rate: float, first_score: float, max_row_norm: float) -> int:
+    """T of eq. 25: the first T rounds have |theta x| < 2 for every row. ``first_score`` is max |theta_0 x|."""
     if first_score >= 2:
         return 0
-    growth = log1p(learning_rate * max_row_norm**2 / 4)
-    return ceil(log(4 / (2 + first_score)) / growth)
+    return ceil(log(4 / (2 + first_score)) / log1p(growth(learning_rate, max_row_norm) - 1))
 
 
 class LabelBySign(Theorem):
     name = "hu2022/theorem-4.6"
-    aliases = ("hu2022/corollary-4.5",)
+    aliases = ("hu2022/lemma-4.4", "hu2022/corollary-4.5")
     summary = "from zero weights, the sign of a residual is the label for the first T rounds"
-    reference = Reference("hu2022", "corollary 4.5, theorem 4.6")
+    reference = Reference("hu2022", "lemma 4.4, corollary 4.5, theorem 4.6")
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
@@ -34,7 +37,7 @@ class LabelBySign(Theorem):
             *UniqueResiduals.assess(facts).conditions,
             equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
             equals("weights start at zero", facts.initialisation, "zero"),
-            _whole_epoch(facts),
+            whole_first_epoch(facts),
         )
         return Assessment(
             cls.name,
@@ -44,7 +47,7 @@ class LabelBySign(Theorem):
         )
 
 
-def _whole_epoch(facts: Facts) -> Condition:
+def whole_first_epoch(facts: Facts, *, first_score: float = 0.0) -> Condition:
     """The criterion reaches every row only if the first epoch ends within T rounds (remark 4.3)."""
     statement = "the first epoch ends within the safe rounds T"
     if facts.learning_rate is None or facts.max_row_norm is None:
@@ -52,6 +55,6 @@ def _whole_epoch(facts: Facts) -> Condition:
     if facts.n_rows is None or facts.batch_size is None:
         return Condition(statement, State.UNKNOWN, "the number of rows or the batch size is not known")
     rounds = -(-facts.n_rows // facts.batch_size)
-    safe = safe_rounds(facts.learning_rate, 0.0, facts.max_row_norm)
+    safe = safe_rounds(facts.learning_rate, first_score, facts.max_row_norm)
     state = State.HOLDS if rounds <= safe else State.UNKNOWN  # T is a worst case: past it, often still right
     return Condition(statement, state, f"{rounds} rounds, T = {safe}")

@@ -21,8 +21,9 @@ class UniqueResiduals(Theorem):
     """
 
     name = "hu2022/corollary-3.2"
+    aliases = ("hu2022/theorem-3.1",)
     summary = "with batch size <= own features, the own gradient determines every residual"
-    reference = Reference("hu2022", "corollary 3.2")
+    reference = Reference("hu2022", "theorem 3.1 and corollary 3.2")
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:

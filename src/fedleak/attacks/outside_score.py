@@ -1,0 +1,69 @@
+"""The score that parties outside a coalition add, a value a row and round: the residual minus what is known.
+
+Needs the labels: the coalition's own, or those that the residuals' signs gave (Hu et al. 2022, remark 4.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.own_gradient import SolvedBatch
+from fedleak.attacks.own_score import OwnScore
+from fedleak.attacks.residual_source import approximation_of, first_known, solved_batches
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation, score_interval
+
+SENSITIVITY = {Approximation.TAYLOR: 4.0, Approximation.CUBIC: 8.0, Approximation.PIECEWISE: 1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideRound:
+    round: int
+    rows: IntArray  # positions in ``OutsideScores.row_ids``
+    residuals: FloatArray
+    scores: FloatArray  # NaN where the residual or the approximation leaves it open
+    low: FloatArray
+    high: FloatArray
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideScores:
+    row_ids: IntArray
+    rounds: tuple[OutsideRound, ...]
+    labels_by_sign: bool  # False where the coalition holds the labels
+
+    @property
+    def known_share(self) -> float:
+        cells = np.concatenate([one.scores for one in self.rounds]) if self.rounds else np.zeros(0)
+        return float(np.mean(np.isfinite(cells))) if len(cells) else 0.0
+
+
+def outside_scores(view: View) -> OutsideScores:
+    own = OwnScore(view)
+    solved = list(solved_batches(view))
+    by_sign = own.signs is None
+    signs = _signs_from_residuals(own, solved) if own.signs is None else own.signs
+    approximation = approximation_of(view)
+    rounds = tuple(_round(own, batch, signs, approximation) for batch in solved)
+    return OutsideScores(own.row_ids, rounds, by_sign)
+
+
+def _round(own: OwnScore, batch: SolvedBatch, signs: FloatArray, approximation: Approximation) -> OutsideRound:
+    """g of the outside = g - g of the coalition (eq. 10), g from f = g - 2y (eq. 5)."""
+    rows = own.positions(batch.ids)
+    inside = own.scores(batch.round, rows)
+    value, low, high = score_interval(batch.residuals, signs[rows], approximation)
+    error = SENSITIVITY[approximation] * batch.error
+    return OutsideRound(batch.round, rows, batch.residuals, value - inside, low - inside, high - inside, error)
+
+
+def _signs_from_residuals(own: OwnScore, solved: list[SolvedBatch]) -> FloatArray:
+    """-1 or +1 by criterion 4.2; NaN for a row whose residual was never determined."""
+    ids, _, residuals = first_known(iter(solved))
+    signs = np.full(len(own.row_ids), np.nan)
+    signs[own.positions(ids)] = -np.sign(residuals)
+    return signs

@@ -1,0 +1,182 @@
+"""Inner products of hidden rows from their scores over training: what theorem 3.6 of Hu et al. 2022 leaves in the open.
+
+Scores are g_it = x_i . w_t, a matrix of rank k with only the batches' entries seen, and the weights move by
+w_{t+1} = w_t - step sum_j r_j x_j with known residuals. A rotation of rows and weights changes nothing of this, so the
+rows come out up to a rotation, and their inner products exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.scored_round import ScoredRound, remaining
+from fedleak.core.arrays import FloatArray, IntArray
+
+N_STARTS = 4
+SWEEPS = 150
+MAX_STEPS = 120
+RIDGE = 1e-9
+SPARE_WIDTH = 2
+GOOD_ENOUGH = 1e-8  # a misfit that needs no other start
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Observations, flat: entry (row, round) has ``value``; ``moved`` is c_t, a row a round."""
+
+    row: IntArray
+    round: IntArray
+    value: FloatArray
+    moved: FloatArray  # (rounds, rows): w_t = left_t (w_0 + X' c_t)
+    left: FloatArray  # (rounds,)
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    rows: FloatArray  # (rows, k), up to a rotation
+    misfit: float  # root mean square of what is unexplained, over that of the scores
+
+    @property
+    def gram(self) -> FloatArray:
+        return self.rows @ self.rows.T
+
+
+def read_trajectory(rounds: Sequence[ScoredRound], n_rows: int) -> Trajectory:
+    """Rounds up to the first whose residuals are not all known: later weights cannot be followed."""
+    left = remaining(rounds)
+    moved = np.zeros((len(rounds), n_rows))
+    current = np.zeros(n_rows)
+    row, number, value = [], [], []
+    for t, one in enumerate(rounds):
+        moved[t] = current
+        seen = np.isfinite(one.scores)
+        row.append(one.rows[seen])
+        number.append(np.full(int(seen.sum()), t))
+        value.append(one.scores[seen])
+        if not np.isfinite(one.residuals).all():
+            break
+        np.add.at(current, one.rows, -one.step / left[t + 1] * one.residuals)
+    return Trajectory(
+        np.concatenate(row), np.concatenate(number), np.concatenate(value), moved, left[: len(rounds)], n_rows
+    )
+
+
+def n_unknowns(n_rows: int, width: int) -> int:
+    """Rows and first weights, less the rotations."""
+    return n_rows * width + width - width * (width - 1) // 2
+
+
+def recover_factors(seen: Trajectory, width: int, rng: np.random.Generator) -> Factors:
+    """The best of a few random starts, by how well the scores are explained."""
+    best = _one_start(seen, width, rng)
+    for _ in range(N_STARTS - 1):
+        if best.misfit < GOOD_ENOUGH:
+            break
+        best = min(best, _one_start(seen, width, rng), key=lambda one: one.misfit)
+    return best
+
+
+def _one_start(seen: Trajectory, width: int, rng: np.random.Generator) -> Factors:
+    """With a few columns too many descent finds its way past local minima; then the weakest are dropped one by one."""
+    rows, weights = _alternate(seen, width, rng)
+    rows, first = _with_metric(seen, rows, weights)
+    spare = 0.3 * float(np.sqrt(np.mean(rows**2))) * rng.standard_normal((len(rows), SPARE_WIDTH))
+    rows, first = np.hstack([rows, spare]), np.concatenate([first, np.zeros(SPARE_WIDTH)])
+    for kept in range(width + SPARE_WIDTH, width - 1, -1):
+        rows, first = _strongest(rows, first, kept)
+        rows, first, misfit = _descend(seen, rows, first)
+    return Factors(rows, misfit)
+
+
+def _strongest(rows: FloatArray, first: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
+    """Rotated to principal axes, only the first ``width`` kept."""
+    axes: FloatArray = np.linalg.svd(rows, full_matrices=False)[2][:width]
+    return rows @ axes.T, axes @ first
+
+
+def _alternate(seen: Trajectory, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Low-rank completion by alternating least squares, dynamics ignored."""
+    weights = rng.standard_normal((len(seen.left), width))
+    rows = np.zeros((seen.n_rows, width))
+    for _ in range(SWEEPS):
+        rows = _least_squares(seen.row, weights[seen.round], seen.value, seen.n_rows)
+        weights = _least_squares(seen.round, rows[seen.row], seen.value, len(seen.left))
+    return rows, weights
+
+
+def _least_squares(index: IntArray, factors: FloatArray, values: FloatArray, count: int) -> FloatArray:
+    """For each index the v with the least sum of (value - v . factor)^2, lightly ridged."""
+    width = factors.shape[1]
+    normal = np.zeros((count, width, width))
+    right = np.zeros((count, width))
+    np.add.at(normal, index, factors[:, :, None] * factors[:, None, :])
+    np.add.at(right, index, factors * values[:, None])
+    scale = max(float(np.einsum("nii->n", normal).mean()), 1e-300)
+    solved = np.linalg.solve(normal + RIDGE * scale * np.eye(width), right[:, :, None])[:, :, 0]
+    return np.asarray(solved, dtype=np.float64)
+
+
+def _with_metric(seen: Trajectory, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Completion leaves a linear map open. The course fixes its metric: w_t / left_t = a + S rows' c_t, S symmetric."""
+    width = rows.shape[1]
+    pushed = seen.moved @ rows
+    pairs = [(i, j) for i in range(width) for j in range(i, width)]
+    blocks = np.zeros((len(seen.left), width, width + len(pairs)))
+    blocks[:, np.arange(width), np.arange(width)] = 1.0
+    for position, (i, j) in enumerate(pairs):
+        blocks[:, i, width + position] += pushed[:, j]
+        if i != j:
+            blocks[:, j, width + position] += pushed[:, i]
+    target = weights / seen.left[:, None]
+    answer = np.linalg.lstsq(blocks.reshape(-1, width + len(pairs)), target.ravel(), rcond=None)[0]
+    metric = np.zeros((width, width))
+    for position, (i, j) in enumerate(pairs):
+        metric[i, j] = metric[j, i] = answer[width + position]
+    values, vectors = np.linalg.eigh(metric)
+    root = vectors * np.sqrt(np.maximum(values, 1e-6 * max(float(values[-1]), 1e-12)))
+    return rows @ root, np.linalg.lstsq(root, answer[:width], rcond=None)[0]
+
+
+def _descend(seen: Trajectory, rows: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Levenberg-Marquardt on rows and first weights, with the dynamics inside; the misfit comes with them."""
+    damping = 1e-3
+    rest = _rest(seen, rows, first)
+    for _ in range(MAX_STEPS):
+        jacobian = _jacobian(seen, rows, first)
+        normal = jacobian.T @ jacobian
+        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal) + 1e-12), jacobian.T @ rest)
+        new_rows = rows + step[: rows.size].reshape(rows.shape)
+        new_first = first + step[rows.size :]
+        new_rest = _rest(seen, new_rows, new_first)
+        if new_rest @ new_rest < rest @ rest:
+            done = rest @ rest - new_rest @ new_rest < 1e-14 * (rest @ rest)
+            rows, first, rest, damping = new_rows, new_first, new_rest, max(damping / 5, 1e-12)
+            if done:
+                break
+        else:
+            damping *= 4
+            if damping > 1e8:
+                break
+    misfit = float(np.linalg.norm(rest) / max(float(np.linalg.norm(seen.value)), 1e-300))
+    return rows, first, misfit
+
+
+def _rest(seen: Trajectory, rows: FloatArray, first: FloatArray) -> FloatArray:
+    weights = seen.left[:, None] * (first + seen.moved @ rows)
+    rest: FloatArray = seen.value - np.einsum("ok,ok->o", rows[seen.row], weights[seen.round])
+    return rest
+
+
+def _jacobian(seen: Trajectory, rows: FloatArray, first: FloatArray) -> FloatArray:
+    """d g_it = left_t (d x_i . u_t + x_i . (d w_0 + d X' c_t)), u_t = w_0 + X' c_t."""
+    n_rows, width = rows.shape
+    left, own = seen.left[seen.round], rows[seen.row]
+    moved = seen.moved[seen.round] * left[:, None]
+    block = moved[:, :, None] * own[:, None, :]
+    current = (first + seen.moved @ rows)[seen.round] * left[:, None]
+    block[np.arange(len(seen.value)), seen.row] += current
+    return np.hstack([block.reshape(-1, n_rows * width), own * left[:, None]])

@@ -1,0 +1,68 @@
+"""Theorem 6.6: for how many rounds scores stay below 2 although noise moves the weights."""
+
+from __future__ import annotations
+
+from math import ceil, log, log1p
+
+from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
+from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound, noise_conditions
+from fedleak.theory.hu2022.small_initialisation import first_score_bound
+
+DELTA = 0.05
+
+
+def noisy_safe_rounds(learning_rate: float, first_score: float, error: float, max_row_norm: float = 1.0) -> int:
+    """T~ of eq. 65: |theta x| < 2 in the first T~ rounds if every gradient's error is at most ``error`` (u).
+
+    For rows of norm up to R: |theta_t x| grows by eta R^2 / 4 (|theta x| + 2) + eta R u a round (eq. 67), so
+    q = |theta x| + p grows by the factor 1 + eta R^2 / 4 with p = 2 + 4 u / R; the threshold is 2 + p.
+    (The proof's last line adds epsilon to the threshold; the theorem itself does not.)
+    """
+    if first_score >= 2:
+        return 0
+    offset = 2 + 4 * error / max_row_norm
+    return ceil(log((2 + offset) / (first_score + offset)) / log1p(learning_rate * max_row_norm**2 / 4))
+
+
+class NoisyLabelBySign(Theorem):
+    """A statement about the true scores. The adversary sees residual plus noise, whose sign is right with
+    probability Phi(|f| / sigma): T~ bounds neither the success nor the failure of the attack on what it sees."""
+
+    name = "hu2022/theorem-6.6"
+    summary = "with noise, every true score stays below 2 for the first T~ rounds, fewer than without"
+    reference = Reference("hu2022", "theorem 6.6")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        bound = first_score_bound(facts)
+        return Assessment(
+            cls.name,
+            (
+                *noise_conditions(facts),
+                equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+                _small_start(bound),
+            ),
+            conclusion=_conclusion(facts, bound),
+        )
+
+
+def _small_start(bound: float | None) -> Condition:
+    statement = "the first scores are below 2 in absolute value"
+    if bound is None:
+        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
+    return Condition(statement, State.HOLDS if bound < 2 else State.FAILS, f"at most {bound:.3g}")
+
+
+def _conclusion(facts: Facts, bound: float | None) -> str:
+    general = "true scores stay below 2 for the first T~ rounds; the noised sign that the adversary sees is not bounded"
+    if bound is None or not facts.score_noise or not facts.batch_size or not facts.n_rounds:
+        return general
+    if facts.learning_rate is None or facts.max_row_norm is None:
+        return general
+    error = error_bound(
+        facts.score_noise, facts.batch_size, facts.n_rounds, delta=DELTA, max_row_norm=facts.max_row_norm
+    )
+    rounds = noisy_safe_rounds(facts.learning_rate, bound, error, facts.max_row_norm)
+    return f"{general} (T~ = {rounds} with probability {1 - DELTA:g}, c = {C_GAUSSIAN:.3f})"

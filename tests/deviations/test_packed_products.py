@@ -1,0 +1,98 @@
+"""Algorithm 2 of Hu et al. 2022: what the partner sees, and what the party gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from federations import run, sealed, seen, vertical
+from fedleak.attacks.labels.packed_residual_recovery import PackedResidualRecovery
+from fedleak.core.guess import Status
+from fedleak.core.secret import JOINT, Secret, SecretKind
+from fedleak.defenses.gaussian_noise import GaussianNoise
+from fedleak.deviations.claimed_columns import ClaimedColumns
+from fedleak.deviations.packed_products import PackedProducts
+
+RESIDUALS = Secret(SecretKind.RESIDUALS, JOINT)
+
+
+def gradients(result, party):
+    return [r.value.values for r in result.locals[party] if r.name == "gradient"]
+
+
+def masked(result, sender):
+    return [m.payload for m in result.transcript.messages if m.step == "train.masked-product" and m.sender == sender]
+
+
+@pytest.mark.parametrize("deviating", ["bank", "fintech"])
+def test_on_real_2048_bit_keys_in_both_directions(deviating):
+    """u d = 31 rows over a single column: the very edge of the packing."""
+    settings = sealed(cipher="paillier", key_bits=2048, batch_size=31, epochs=1, initialisation="xavier")
+    federation = vertical({"bank": 1, "fintech": 1}, settings, n_rows=31)
+    result = run(federation, hooks=PackedProducts().hooks(deviating))
+    guess = PackedResidualRecovery().run(seen(result, (deviating,), RESIDUALS), rng=np.random.default_rng(0))
+    assert guess.status is Status.RECOVERED
+    assert np.abs(guess.values - result.truth.of(RESIDUALS).values).max() < 1e-11
+
+
+def test_training_is_bit_for_bit_unchanged():
+    federation = vertical({"bank": 3, "fintech": 4}, sealed(batch_size=12))
+    honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
+    for party in ("bank", "fintech"):
+        for one, two in zip(gradients(honest, party), gradients(packed, party), strict=True):
+            assert one.tobytes() == two.tobytes()
+
+
+def test_the_partner_sees_ciphertexts_of_the_same_form_and_uniform_values():
+    federation = vertical({"bank": 3, "fintech": 4}, sealed(batch_size=12, epochs=30))
+    honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
+    forms = [
+        [(p.key_id is not None, p.scheme, p.shape, p.data.shape, p.fraction_bits) for p in masked(each, "fintech")]
+        for each in (honest, packed)
+    ]
+    assert forms[0] == forms[1]
+    opened = [
+        m.payload for m in packed.transcript.messages if m.step == "train.opened-product" and m.receiver == "fintech"
+    ]
+    shares = np.array([value / 2**1024 for payload in opened for value in payload.to_ints()])
+    assert shares.min() >= 0
+    assert shares.max() < 1
+    # The modulus is between 2^1023 and 2^1024: against the largest value seen, uniform by the Kolmogorov distance.
+    ordered = np.sort(shares / shares.max())
+    distance = np.abs(ordered - np.arange(1, len(ordered) + 1) / len(ordered)).max()
+    assert distance < 1.63 / np.sqrt(len(ordered))  # the 1 % point
+
+
+def test_one_row_over_the_edge_falls_back_to_an_honest_round():
+    federation = vertical({"bank": 1, "fintech": 1}, sealed(key_bits=2048, batch_size=32, epochs=1), n_rows=32)
+    honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
+    assert gradients(honest, "fintech")[0].tobytes() == gradients(packed, "fintech")[0].tobytes()
+    guess = PackedResidualRecovery().run(seen(packed, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
+    assert guess.status is Status.NOT_IDENTIFIABLE
+
+
+def test_noise_is_opened_with_the_residual():
+    federation = vertical({"bank": 3, "fintech": 4}, sealed(batch_size=12, epochs=1))
+    hooks = GaussianNoise(sigma=197.0, parties=("bank",)).hooks(federation) + PackedProducts().hooks("fintech")
+    result = run(federation, hooks=hooks)
+    guess = PackedResidualRecovery().run(seen(result, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
+    noise = np.concatenate([r.value.values for r in result.locals["bank"] if r.name == "noise"])
+    extra = guess.values[:, 0] - result.truth.of(RESIDUALS).values[:, 0]
+    np.testing.assert_allclose(extra, noise / 4, atol=1e-10)
+
+
+def test_a_value_that_does_not_fit_its_slot_is_noticed():
+    federation = vertical({"bank": 3, "fintech": 4}, sealed(batch_size=12, epochs=1))
+    hooks = GaussianNoise(sigma=1e5, parties=("bank",)).hooks(federation) + PackedProducts().hooks("fintech")
+    result = run(federation, hooks=hooks)
+    notes = [r.value.value for r in result.locals["fintech"] if r.name == "packing"]
+    assert notes == ["a value did not fit its slot"] * 2
+
+
+def test_claimed_columns_leave_the_model_as_it_is():
+    federation = vertical({"bank": 3, "fintech": 4}, sealed())
+    honest, claimed = run(federation), run(federation, hooks=ClaimedColumns(n_extra=5).hooks("fintech"))
+    assert honest.utility == claimed.utility
+    for one, two in zip(gradients(honest, "fintech"), gradients(claimed, "fintech"), strict=True):
+        np.testing.assert_allclose(two[:4], one, atol=1e-15)
+        assert two[4:].tolist() == [0.0] * 5

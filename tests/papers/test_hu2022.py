@@ -1,0 +1,114 @@
+"""The experiments of Hu et al. 2022: the fast training against the protocol, and small versions of what they show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedleak.audit.progress import Silent
+from fedleak.audit.randomness import stream
+from fedleak.core.sink import MemorySink
+from fedleak.papers import EXPERIMENTS
+from fedleak.papers.hu2022.active import batch_sizes, measure
+from fedleak.papers.hu2022.curves import banded, epoch_rows, gather, one_seed, paper_noise
+from fedleak.papers.hu2022.data import ACTIVE, PASSIVE, Rows, federation
+from fedleak.papers.hu2022.feature import Column, attempt
+from fedleak.papers.hu2022.multiparty import cases, success
+from fedleak.papers.hu2022.opened import opened_epochs
+from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
+from fedleak.papers.hu2022.training import train
+from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.theory.hu2022.dp_paillier import NoiseLevels
+
+
+def toy(n_rows: int = 300, n_columns: int = 10, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n_rows, n_columns))
+    rows /= np.linalg.norm(rows, axis=1).max()
+    labels = (rows @ rng.standard_normal(n_columns) > 0).astype(np.int64)
+    return Rows("mnist", rows[:-50], labels[:-50], rows[-50:], labels[-50:], 1.0)
+
+
+def test_the_fast_training_is_the_protocols():
+    """Zero start and no noise: everything but the order of batches is fixed, so compare on one batch of all rows."""
+    rows = toy()
+    settings = VerticalLogisticSettings(batch_size=250, epochs=6, learning_rate=0.5, cipher="sealed")
+    run = VerticalLogistic().run(federation(rows, settings), rng=stream(0), hooks=(), sink=MemorySink())
+    fast = list(
+        train(rows, initialisation="zero", noise=None, batch_size=250, learning_rate=0.5, epochs=6, rng=stream(1))
+    )
+    for party, part in ((ACTIVE, slice(0, 5)), (PASSIVE, slice(5, 10))):
+        weights = [r.value.values for r in run.locals[party] if r.name == "weights"][1:]
+        np.testing.assert_allclose(weights, [one.weights_after[part] for one in fast], atol=1e-10)
+
+
+def test_noise_goes_to_the_partners_gradient_only():
+    """Eq. 45: the active party's gradient carries the passive party's noise, and the other way round."""
+    rows = toy()
+    options = {"initialisation": "zero", "batch_size": 50, "learning_rate": 0.5, "epochs": 1}
+    quiet, loud = (
+        next(train(rows, noise=noise, rng=stream(3), **options))
+        for noise in (None, NoiseLevels(active=3.0, passive=0.0))
+    )
+    moved = loud.weights_after - quiet.weights_after
+    assert np.abs(moved[:5]).max() == 0
+    assert np.abs(moved[5:]).min() > 0
+    noise = loud.seen - loud.true
+    np.testing.assert_allclose(moved[5:], -0.5 * rows.train[loud.batch][:, 5:].T @ noise / (4 * 50), atol=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(None, 1.0), (0.5, 0.5)])
+def test_attack_by_packed_products_matches_the_shortcut(epsilon, expected):
+    rows = toy(1074, 20)  # 31 x 10 own columns cover a batch of 256
+    noise = paper_noise(epsilon, epochs=30)
+    opened = opened_epochs(rows, "xavier", noise, epochs=2, seed=0, progress=Silent())
+    shortcut = one_seed(rows, "xavier", noise, epochs=2, seed=0)
+    assert opened["success"].mean() == pytest.approx(expected, abs=0.05)
+    assert shortcut["success"].mean() == pytest.approx(expected, abs=0.05)
+    assert set(opened) == set(shortcut)
+
+
+def test_bands_and_rows():
+    curves = gather([{"success": np.array([1.0, 0.5])}, {"success": np.array([1.0, 0.7])}])
+    rows = epoch_rows({"data": "toy"}, curves, ("success",), "note")
+    assert rows[0].measured == {"success": 1.0, "success_low": 1.0, "success_high": 1.0}
+    assert rows[1].measured["success"] == pytest.approx(0.6)
+    assert rows[1].measured["success_low"] == pytest.approx(0.5)
+    assert banded("x", np.array([2.0])) == {"x": 2.0, "x_low": 2.0, "x_high": 2.0}
+
+
+@pytest.mark.parametrize(("start", "adversary"), [("xavier", "active"), ("zero", "active"), ("zero", "passive")])
+def test_a_real_column_is_recovered_within_the_theorems_epochs(start, adversary):
+    found = attempt(Column("sklearn:breast_cancer", "mean area"), start, adversary, seed=0)
+    assert found.recovered
+    assert found.error < 1e-8
+
+
+def test_active_at_the_edge_of_the_packing():
+    assert batch_sizes(2) == (2, 3, 15, 62, 63)
+    found = measure(1, 31, "passive", seed=0)
+    assert found["following_protocol"] == 0.0
+    assert found["packed_products"] == found["claimed_columns"] == 1.0
+    assert found["same_form_to_partner"] == found["in_range_to_partner"] == 1.0
+
+
+@pytest.mark.parametrize("case", cases()[:6], ids=lambda case: f"{case.method.name}-{case.batch_size}")
+def test_labels_with_three_parties_where_the_theorem_holds(case):
+    score, majority = success(case, seed=0)
+    alone_and_too_large = case.batch_size > 8 and len(case.coalition) == 1 and case.method.deviation is None
+    assert score == (0.0 if alone_and_too_large else 1.0)
+    assert 0.5 <= majority < 1
+
+
+@pytest.mark.parametrize("noise", [None, NoiseLevels(1.0, 1.0)])
+def test_bounds_hold_on_a_toy_training(noise):
+    found = measure_rounds(toy(600), "xavier", noise, 0.3, seed=0)
+    assert found["first_failure"] > found["T_noisy"]
+    assert found["largest_score_before"] < 2
+    assert found["T_noisy"] <= found["T"]
+
+
+def test_all_experiments_are_registered():
+    names = {experiment.name for experiment in EXPERIMENTS}
+    wanted = ("fig2", "fig3", "fig4", "feature", "active", "multiparty", "safe-rounds")
+    assert {f"hu2022/{name}" for name in wanted} <= names
