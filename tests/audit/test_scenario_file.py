@@ -31,7 +31,11 @@ MISTAKES = [
     ("learning_rate = 0.1", "learning_rate = inf", "learning_rate must be above 0 and finite; got inf"),
     ("sigma = 12.0", "sigma = inf", "sigma of gaussian-noise must be above 0 and finite"),
     ("sigma = 12.0", 'parties = ["bank", "bank"]', "parties of gaussian-noise must differ"),
-    ("sigma = 12.0", 'sigma = 12.0\n[[defense]]\nname = "gaussian-noise"\nsigma = 12', r"defense\[1\] must differ from"),
+    (
+        "sigma = 12.0",
+        'sigma = 12.0\n[[defense]]\nname = "gaussian-noise"\nsigma = 12',
+        r"defense\[1\] must differ from",
+    ),
     ('parties = ["bank"]', 'parties = ["fintech"]', r"adversary\[1\] must differ from adversary\[0\]"),
     ('parties = ["fintech"]', 'parties = ["fintech", "fintech"]', "must name each party once; got 'fintech' twice"),
     ('parties = ["bank"]', 'parties = ["bank"]\nknowledge.cells = 2', "cells must be a share from 0 to 1; got 2"),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,7 @@ def _labels(party: Party) -> np.ndarray:
 
 def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation) -> bytes:
     """Run an attack ("module:Class") on a saved view in a fresh process, with the data of ``others`` on the disk."""
+    _ask_oracles(attack, view)
     saved, secrets = folder / "view", folder / "secrets"
     save_view(view, saved, overwrite=True)
     with secrets_lying_about(others, secrets):
@@ -131,6 +133,13 @@ def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation
     if done.returncode:
         raise IsolationError(done.stderr.decode()[-2000:])
     return done.stdout
+
+
+def _ask_oracles(attack: str, view: View) -> None:
+    """A saved view replays its oracles' logs: the attack asks its questions here, with the randomness it has there."""
+    if view.oracles:
+        module, _, name = attack.partition(":")
+        getattr(import_module(module), name)().run(view, rng=np.random.default_rng(0))
 
 
 class IsolationError(Exception):

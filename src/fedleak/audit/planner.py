@@ -54,7 +54,8 @@ class PlannedRun:
         """What the honest parties add and what the dishonest one changes."""
         found: tuple[Hook[Any], ...] = self.defense.hooks(self.federation) if self.defense else ()
         if self.deviation and self.deviating:
-            found += DEVIATIONS.get(self.deviation)().hooks(self.deviating)
+            dishonest = DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts)
+            found += dishonest.hooks(self.deviating)
         return found
 
 

@@ -8,5 +8,7 @@ PROTOCOLS: Registry[Protocol] = Registry(
     [
         "fedleak.protocols.vertical.logistic:VerticalLogistic",
         "fedleak.protocols.vertical.logistic_arbiter:VerticalLogisticArbiter",
+        "fedleak.protocols.vertical.linear_arbiter:VerticalLinearArbiter",
+        "fedleak.protocols.horizontal.linear:HorizontalLinear",
     ],
 )

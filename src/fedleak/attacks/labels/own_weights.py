@@ -20,7 +20,7 @@ class OwnWeights(Attack):
     name = "own-weights"
     summary = "predicts the labels with the party's own share of the trained model"
     reference = Reference("hu2022", "discussion of theorem 4.1")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.TWO_CLASSES})
     produces = SecretKind.LABELS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
