@@ -20,14 +20,20 @@ class PartySpec:
     role: Role = setting(MISSING, "active (holds the labels), passive, arbiter or server")
     columns: tuple[str, ...] = setting((), "the columns that it holds, by name")
     n_columns: int | None = setting(None, "instead of columns: how many it gets, in the table's order", unit="columns")
-    share: float | None = setting(None, "instead of columns: the share of all columns that it gets", unit="0 to 1")
+    share: float | None = setting(
+        None, "instead of columns: the share of all columns (by rows: of all rows) that it gets", unit="0 to 1"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionSpec:
     """The ``[federation.partition]`` table."""
 
-    by: str = setting("columns", "how columns go to parties", choices=("columns", "ratio", "correlation"))
+    by: str = setting(
+        "columns",
+        'how columns go to parties; "rows" deals whole rows out instead, by share',
+        choices=("columns", "ratio", "correlation", "rows"),
+    )
     train_rows: int | None = setting(
         None, "number of training rows, for `check`, which reads no data; the audit counts them itself", unit="rows"
     )

@@ -83,6 +83,23 @@ OPENED_GRADIENT: Step[FloatArray] = Step(
 ENCRYPTED_LOSS: Step[CipherArray] = Step(
     "train.encrypted-loss", Phase.TRAIN, DATA_PARTIES, "what the loss is made of, under encryption"
 )
+# Training of horizontal linear models
+ROW_COUNT: Step[Payload] = Step("setup.row-count", Phase.SETUP, DATA_PARTIES, "a party says how many rows it holds")
+AGREEMENT_KEY: Step[Payload] = Step(
+    "setup.agreement-key", Phase.SETUP, DATA_PARTIES, "a party's public Diffie-Hellman key, for masks between pairs"
+)
+FIRST_MODEL: Step[FloatArray] = Step(
+    "setup.first-model", Phase.SETUP, frozenset({Role.SERVER}), "the common first weights, from the server"
+)
+LOCAL_UPDATE: Step[FloatArray] = Step(
+    "train.local-update", Phase.TRAIN, DATA_PARTIES, "what a party's own rows change of the model, before masking"
+)
+MASKED_UPDATE: Step[Payload] = Step(
+    "train.masked-update", Phase.TRAIN, DATA_PARTIES, "that update under masks which cancel in the sum"
+)
+AGGREGATE: Step[FloatArray] = Step(
+    "train.aggregate", Phase.TRAIN, frozenset({Role.SERVER}), "the mean of all parties' updates, public"
+)
 GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_PARTIES, "a party's own gradient")
 UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_PARTIES, "a party's weights after the step")
 

@@ -50,10 +50,12 @@ def first_estimate(product: Product) -> FloatArray | None:
     return estimate
 
 
-def without_mean_spread(product: Product, first: FloatArray) -> FloatArray:
+def without_mean_spread(product: Product, first: FloatArray) -> FloatArray | None:
     """Take off (s/2) E[Σ δ_i²], the expected second order of a random partition: all that is done for wide tables."""
     total = first
     n_contrasts = product.n_batches - 1
+    if np.abs(first).max() > 2 * product.n_rows:
+        return None  # no counts of so many rows
     for _ in range(MAX_STEPS):
         moment = total / product.n_rows
         mean = moment.diagonal()
@@ -63,14 +65,29 @@ def without_mean_spread(product: Product, first: FloatArray) -> FloatArray:
     return total
 
 
-def sum_of_grams(product: Product, rng: np.random.Generator) -> FloatArray | None:
-    """Σ α_i as real numbers, to be rounded; None where the step is too large."""
+@dataclass(frozen=True, eq=False)
+class LocalSteps:
+    """Σ α_i as real numbers, to be rounded, and for each batch the product of the steps after it."""
+
+    total: FloatArray
+    later_steps: list[FloatArray]
+
+
+def alike_steps(product: Product, total: FloatArray) -> LocalSteps:
+    """All batches taken for their mean."""
+    one_step = np.eye(len(total)) - product.step * total / product.n_batches
+    powers = [np.linalg.matrix_power(one_step, product.n_batches - 1 - i) for i in range(product.n_batches)]
+    return LocalSteps(total, powers)
+
+
+def sum_of_grams(product: Product, rng: np.random.Generator) -> LocalSteps | None:
+    """None where the step is too large for an answer."""
     first = first_estimate(product)
-    if first is None or product.n_batches == 1:
-        return first
-    total = without_mean_spread(product, first)
-    if len(total) > MAX_FITTED:
-        return total
+    total = None if first is None else without_mean_spread(product, first)
+    if total is None:
+        return None
+    if product.n_batches == 1 or len(total) > MAX_FITTED:
+        return alike_steps(product, total)
     fit = _Fit(product, total)
     for number in range(MAX_STEPS):
         change = fit.improve()
@@ -80,7 +97,8 @@ def sum_of_grams(product: Product, rng: np.random.Generator) -> FloatArray | Non
             fit.account_for_the_open_part(rng)
         elif number > max(SAMPLED_AT) and change < CONVERGED:
             break
-    return fit.total
+    left, _, _ = fit.factors()
+    return LocalSteps(fit.total, left)
 
 
 class _Fit:
@@ -103,7 +121,7 @@ class _Fit:
     def improve(self) -> float:
         """One step; the largest change of Σ."""
         d = len(self.total)
-        left, right, modelled = self._factors()
+        left, right, modelled = self.factors()
         jacobians = [np.kron(a, b.T) for a, b in zip(left, right, strict=True)]  # of −P/s, rows of δ_i in order
         mean_jacobian: FloatArray = np.mean(jacobians, axis=0)
         residual = ((modelled - self.product.matrix) / self.product.step - self.shift).ravel()
@@ -127,7 +145,7 @@ class _Fit:
 
     def account_for_the_open_part(self, rng: np.random.Generator) -> None:
         """Second order of what the data leave open: drawn from the prior, with what P explains taken away."""
-        left, right, _ = self._factors()
+        left, right, _ = self.factors()
         n, d = self.product.n_batches, len(self.total)
         factors = self._step_factors()
         drawn = np.array([[self._draw(rng) for _ in range(N_DRAWS)] for _ in range(n)])
@@ -172,7 +190,7 @@ class _Fit:
         d, n = len(self.total), self.product.n_batches
         return [np.eye(d) - self.product.step * (self.total / n + delta) for delta in self.deltas]
 
-    def _factors(self) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
+    def factors(self) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
         """For each batch what multiplies it from the left and from the right, and the modelled product."""
         steps = self._step_factors()
         right = [np.eye(len(self.total))]

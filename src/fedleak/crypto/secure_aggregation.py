@@ -1,0 +1,78 @@
+"""Sums of vectors that nobody sees alone: additive masks between pairs of parties (Bonawitz et al. 2017, section 4).
+
+Each pair agrees on a secret by Diffie-Hellman over public keys and expands it, for every round anew, to a mask that one
+adds and the other subtracts, modulo 2^64. A masked vector is uniform to everybody who lacks the pairs' secrets; the
+masks cancel in the sum over all parties. Parties that drop out are not provided for: all of them must send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fedleak.core.arrays import FloatArray
+from fedleak.core.errors import CryptoError, PlaintextRangeError
+from fedleak.crypto import fixed_point
+
+Words = npt.NDArray[np.uint64]
+
+# The 2048-bit MODP group of RFC 3526 (group 14), p = 2^2048 - 2^1984 - 1 + 2^64 (floor(2^1918 pi) + 124476).
+_GROUP_HEX = (
+    "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD"
+    "EF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7ED"
+    "EE386BFB5A899FA5AE9F24117C4B1FE649286651ECE45B3DC2007CB8A163BF0598DA48361C55D39A69163FA8FD24CF5F"
+    "83655D23DCA3AD961C62F356208552BB9ED529077096966D670C354E4ABC9804F1746C08CA18217C32905E462E36CE3B"
+    "E39E772C180E86039B2783A2EC07A28FB5C55DF06F4C52C9DE2BCBF6955817183995497CEA956AE515D2261898FA0510"
+    "15728E5A8AACAA68FFFFFFFFFFFFFFFF"
+)
+PRIME = int(_GROUP_HEX, 16)
+GENERATOR = 2
+EXPONENT_BITS = 512
+KEY_BYTES = 256
+SUM_BITS = 62  # a sum of encodings must stay below this, so that its sign is certain
+
+
+class MaskingKey:
+    """A party's secret exponent and what it publishes."""
+
+    def __init__(self) -> None:
+        self._exponent = secrets.randbits(EXPONENT_BITS) | 1
+        self.public = pow(GENERATOR, self._exponent, PRIME)
+
+    def shared_with(self, other: int) -> bytes:
+        """The pair's secret."""
+        if not 1 < other < PRIME - 1:
+            raise CryptoError("a public key must lie strictly between 1 and p - 1; got one that does not")
+        return hashlib.sha256(pow(other, self._exponent, PRIME).to_bytes(KEY_BYTES, "big")).digest()
+
+
+def mask_of(name: str, pair_secrets: Mapping[str, bytes], round_number: int, count: int) -> Words:
+    """The sum of a party's masks towards all others in a round; names decide who adds and who subtracts."""
+    total = np.zeros(count, dtype=np.uint64)
+    for other, secret in pair_secrets.items():
+        stream = hashlib.shake_256(secret + round_number.to_bytes(8, "big")).digest(8 * count)
+        pad = np.frombuffer(stream, dtype=np.dtype("<u8")).astype(np.uint64)
+        total = total + pad if name < other else total - pad  # modulo 2^64, as machine words wrap
+    return total
+
+
+def masked(values: FloatArray, fraction_bits: int, mask: Words) -> Words:
+    return fixed_point.encode(values, fraction_bits).astype(np.uint64) + mask
+
+
+def opened_sum(vectors: Sequence[Words], fraction_bits: int) -> FloatArray:
+    """The sum of all parties' values; the masks are gone only if every party's vector is there."""
+    total = np.zeros(len(vectors[0]), dtype=np.uint64)
+    for vector in vectors:
+        total = total + vector
+    signed = total.astype(np.int64)
+    if (np.abs(signed.astype(np.float64)) >= 2.0**SUM_BITS).any():
+        raise PlaintextRangeError(
+            f"a sum of updates must be under 2^{SUM_BITS - fraction_bits} in magnitude; got more: a mask did not "
+            "cancel, or the updates overflow. Use fewer fraction bits or a smaller learning rate"
+        )
+    return np.ldexp(signed.astype(np.float64), -fraction_bits)
