@@ -14,5 +14,9 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.hu2022.active:Active",
         "fedleak.papers.hu2022.multiparty:Multiparty",
         "fedleak.papers.hu2022.safe_rounds:SafeRounds",
+        "fedleak.papers.li2019.table1:Table1",
+        "fedleak.papers.li2019.scale:Scale",
+        "fedleak.papers.li2019.local_steps:LocalStepsExperiment",
+        "fedleak.papers.li2019.wheat:Wheat",
     ],
 )

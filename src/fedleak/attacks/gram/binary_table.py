@@ -19,7 +19,7 @@ from fedleak.attacks.gram.budget import Budget, OutOfBudgetError
 from fedleak.attacks.gram.column_search import search_columns
 from fedleak.attacks.gram.integers import to_array
 from fedleak.attacks.gram.lattice import ReducedLattice, reduced_lattice
-from fedleak.attacks.gram.moments import binary_flaw, not_semidefinite, with_ones
+from fedleak.attacks.gram.moments import binary_flaw, with_ones
 from fedleak.attacks.gram.row_candidates import row_candidates
 from fedleak.attacks.gram.row_selection import select_rows
 from fedleak.core.arrays import IntArray
@@ -47,11 +47,9 @@ class BinaryTables:
 def binary_tables(gram: IntArray, n_rows: int, budget: Budget) -> BinaryTables:
     """Solve XᵀX = α for X ∈ {0, 1}^(n_rows × d)."""
     flaw = binary_flaw(gram, n_rows)
-    extended = with_ones(gram, n_rows)
-    flaw = flaw or not_semidefinite(extended)
     if flaw:
         return BinaryTables(Outcome.NONE, (), "count checks", flaw)
-    lattice = reduced_lattice(extended)
+    lattice = reduced_lattice(with_ones(gram, n_rows))
     if lattice.rank > n_rows:
         return BinaryTables(
             Outcome.NONE, (), "rank", f"α has rank {lattice.rank} with the column of ones, over {n_rows} rows"

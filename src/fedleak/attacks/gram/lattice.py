@@ -6,14 +6,14 @@ with the coordinates of every column in it is all that the later steps need. Eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.gram.integers import Rows, matrix, reduce_gram, solve_rational, to_rows
+from fedleak.attacks.gram.integers import Rows, matrix, reduce_gram, solve_rational
 from fedleak.attacks.gram.span import independent_columns
 from fedleak.core.arrays import IntArray
 
@@ -46,36 +46,30 @@ class ReducedLattice:
 def reduced_lattice(gram: IntArray) -> ReducedLattice:
     """Reduce the lattice of columns with this (positive semidefinite, integer) Gram matrix."""
     chosen = independent_columns(gram)
-    others = [column for column in range(len(gram)) if column not in set(chosen)]
-    sub_gram, transform = reduce_gram(matrix(gram[np.ix_(chosen, chosen)]))
-    products = transform * matrix(gram[chosen])  # inner products of the reduced sub-basis with all columns
-    if not others:
-        return ReducedLattice(sub_gram, _coordinates(sub_gram, products))
-    other_columns = transform * matrix(gram[np.ix_(chosen, others)])
-    numerators, denominator = solve_rational(sub_gram, other_columns)
-    finer = _generated(to_rows(numerators.transpose()), denominator, int(sub_gram.det()))
-    # The finer basis is H / denominator in terms of the sub-basis.
-    change = matrix(finer)
-    raw = change * sub_gram * change.transpose()
-    full_gram, second = reduce_gram(_divided(raw, denominator**2))
-    products = _divided(second * change * products, denominator)
-    return ReducedLattice(full_gram, _coordinates(full_gram, products))
-
-
-def _coordinates(basis_gram: fmpz_mat, products: fmpz_mat) -> fmpz_mat:
+    sub_gram, products = matrix(gram[np.ix_(chosen, chosen)]), matrix(gram[chosen])
+    numerators, denominator = solve_rational(sub_gram, products)
+    if denominator != 1:
+        # The finer basis is H / denominator in terms of the chosen columns.
+        others = np.setdiff1d(np.arange(len(gram)), chosen).tolist()
+        vectors = ([int(numerators[i, j]) for i in range(len(chosen))] for j in others)
+        change = matrix(_generated(vectors, denominator, len(chosen), int(sub_gram.det())))
+        sub_gram = _divided(change * sub_gram * change.transpose(), denominator**2)
+        products = _divided(change * products, denominator)
+    basis_gram, transform = reduce_gram(sub_gram)
+    products = transform * products
+    if all(int(basis_gram[i, i]) == 1 for i in range(len(chosen))):
+        return ReducedLattice(basis_gram, products)  # an orthonormal basis: inner products are coordinates
     numerators, denominator = solve_rational(basis_gram, products)
-    return _divided(numerators, denominator)
+    return ReducedLattice(basis_gram, _divided(numerators, denominator))
 
 
 def _divided(exact: fmpz_mat, divisor: int) -> fmpz_mat:
-    if divisor == 1:
-        return exact
-    return matrix([[value // divisor for value in row] for row in to_rows(exact)])
+    """Exact division of every entry; the library raises where it leaves a remainder."""
+    return exact if divisor == 1 else exact / divisor
 
 
-def _generated(vectors: Sequence[Sequence[int]], modulus: int, sub_determinant: int) -> Rows:
+def _generated(vectors: Iterable[list[int]], modulus: int, rank: int, sub_determinant: int) -> Rows:
     """Triangular basis of modulus·ℤʳ + the vectors; stops as soon as the lattice is unimodular, which is all of ℤʳ."""
-    rank = len(vectors[0])
     basis = [[modulus if i == j else 0 for j in range(rank)] for i in range(rank)]
     for vector in vectors:
         _insert(basis, [value % modulus for value in vector], modulus)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.gram.integers import matrix
 from fedleak.core.arrays import IntArray
 
-FLOAT_SLACK = 1e-6  # of the largest eigenvalue: below minus this, a matrix is surely not semidefinite
+FLOAT_SLACK = 1e-6  # of the largest entry: a matrix with an eigenvalue below minus this is not semidefinite
 
 
 def binary_flaw(gram: IntArray, n_rows: int | None = None) -> str | None:
@@ -24,13 +23,16 @@ def binary_flaw(gram: IntArray, n_rows: int | None = None) -> str | None:
         return f"a column has {ones.max()} ones in {n_rows} rows"
     if n_rows is not None and (np.add.outer(ones, ones) - gram > n_rows).any():
         return f"two columns need more than {n_rows} rows"
-    return not_semidefinite(gram)
+    return not_semidefinite(gram if n_rows is None else with_ones(gram, n_rows))
 
 
 def not_semidefinite(gram: IntArray) -> str | None:
-    eigenvalues = np.linalg.eigvalsh(gram.astype(np.float64))
-    if eigenvalues[0] < -FLOAT_SLACK * max(1.0, eigenvalues[-1]):
-        return f"α is not positive semidefinite (smallest eigenvalue {eigenvalues[0]:.3g})"
+    slack = FLOAT_SLACK * max(1.0, float(gram.diagonal().max(initial=0)))
+    try:
+        np.linalg.cholesky(gram + slack * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(gram.astype(np.float64))[0]
+        return f"α is not positive semidefinite (smallest eigenvalue {smallest:.3g})"
     return None
 
 
@@ -40,15 +42,9 @@ def with_ones(gram: IntArray, n_rows: int) -> IntArray:
     For a binary column x·1 = x·x, so the column that nobody sent has known inner products with all others. It makes
     lattices finer and fixes the signs of the rows.
     """
-    ones = gram.diagonal()
-    return np.block([[gram, ones[:, None]], [ones[None, :], np.array([[n_rows]])]])
-
-
-def with_labels(gram: IntArray, n_positive_with: IntArray, n_positive: int) -> IntArray:
-    """The Gram matrix with the 0/1 label column appended: one more binary column."""
-    column = n_positive_with[:, None]
-    return np.block([[gram, column], [column.T, np.array([[n_positive]])]])
-
-
-def rank_of(gram: IntArray) -> int:
-    return int(matrix(gram).rank())
+    d = len(gram)
+    extended = np.empty((d + 1, d + 1), dtype=np.int64)
+    extended[:d, :d] = gram
+    extended[d, :d] = extended[:d, d] = gram.diagonal()
+    extended[d, d] = n_rows
+    return extended

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from fedleak.attacks.gram.integers import matrix
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import IntArray
 
 # With the largest remaining column taken first, remainders of integer columns are either of the order of 0.1 or
 # rounding. Between these bounds only exact arithmetic decides.
@@ -15,20 +16,11 @@ SURELY_ZERO = 1e-8
 
 def independent_columns(gram: IntArray) -> list[int]:
     """Positions of independent columns, as many as the rank (Cholesky with pivoting; exact where floats may err)."""
-    rest: FloatArray = gram.astype(np.float64)
-    scale = max(float(rest.diagonal().max(initial=0.0)), 1.0)
-    chosen: list[int] = []
-    while len(chosen) < len(gram):
-        best = int(np.argmax(rest.diagonal()))
-        remainder = float(rest[best, best]) / scale
-        if remainder < SURELY_ZERO or (remainder < SURELY_NONZERO and _dependent(gram, [*chosen, best])):
+    scale = max(float(gram.diagonal().max(initial=0)), 1.0)
+    factor, order, rank, _ = dpstrf(gram.astype(np.float64), tol=SURELY_ZERO * scale)
+    chosen = (order[:rank] - 1).tolist()
+    while chosen and float(factor[len(chosen) - 1, len(chosen) - 1]) ** 2 < SURELY_NONZERO * scale:
+        if matrix(gram[np.ix_(chosen, chosen)]).det() != 0:
             break
-        chosen.append(best)
-        column = rest[:, best].copy()
-        rest -= np.outer(column, column) / column[best]
-        rest[best, :] = rest[:, best] = 0.0
+        chosen.pop()
     return sorted(chosen)
-
-
-def _dependent(gram: IntArray, positions: list[int]) -> bool:
-    return bool(matrix(gram[np.ix_(positions, positions)]).det() == 0)
