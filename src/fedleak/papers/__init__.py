@@ -18,5 +18,6 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.li2019.scale:Scale",
         "fedleak.papers.li2019.local_steps:LocalStepsExperiment",
         "fedleak.papers.li2019.wheat:Wheat",
+        "fedleak.papers.li2019.defenses:DefensesExperiment",
     ],
 )

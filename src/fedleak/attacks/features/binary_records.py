@@ -17,7 +17,7 @@ from fedleak.attacks.gram.columns import binary_columns, bounds_from_binary
 from fedleak.attacks.gram.labels import labels_of_rows, sure_parity
 from fedleak.attacks.gram.matching import certain_cells
 from fedleak.attacks.gram.observations import observations
-from fedleak.attacks.gram.products import ROUNDS_SAFELY, Products, observed_products
+from fedleak.attacks.gram.products import ROUNDS_SAFELY, TRUSTED_ERROR, Products, observed_products
 from fedleak.attacks.prediction import from_assessment
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
@@ -74,9 +74,8 @@ def _solve(group: Products, budget: Budget) -> _Solved:
     assert group.beta is not None
     shape = (group.n_rows, len(group.alpha) + 1)
     tolerance = EXACT_TO + 4 * group.fit.uncertainty if not group.needs_integers else ROUNDS_SAFELY
-    if group.needs_integers and not group.integral:
-        _, why = status_of([group])
-        return _nothing(shape, Status.UNDETERMINED, why)
+    if group.fit.uncertainty > TRUSTED_ERROR or (group.needs_integers and not group.integral):
+        return _nothing(shape, Status.UNDETERMINED, _uncertain(group))
     columns = binary_columns(group.alpha, group.n_rows, min(tolerance, ROUNDS_SAFELY))
     if not len(columns):
         return _nothing(shape, Status.NOT_IDENTIFIABLE, _no_binary_column(group))
@@ -116,6 +115,14 @@ def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[Fl
         half_widths[:, others] = bounds.radius
         rows[:, others] = bounds.middle
     return rows, half_widths
+
+
+def _uncertain(group: Products) -> str:
+    why = (
+        f"the inner products are {group.distance:.2g} from integers, with a standard error of "
+        f"{group.fit.uncertainty:.2g}: they cannot be rounded safely"
+    )
+    return f"{why}; {group.why}" if group.why else why
 
 
 def _no_binary_column(group: Products) -> str:

@@ -144,7 +144,7 @@ def _settings(rate: float, batch: int, rounds: int, decay: float = 0.0) -> Horiz
 
 
 def _largest_rate(d: int, m: int, n: int) -> Row:
-    """The last rung of the ladder on which enough draws are exact, by bisection; kernel only, from the exact product."""
+    """The last rung of the ladder with enough exact draws, by bisection; kernel only, from the exact product."""
     shares = {-1: 1.0}
     low, high = -1, len(RATE_LADDER)
     while high - low > 1:

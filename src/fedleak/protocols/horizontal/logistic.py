@@ -55,6 +55,8 @@ class HorizontalLogistic(Protocol):
         for one, other in permutations(members, 2):
             one.agree_with(other)
         weights = _first_weights(server, settings, len(parties[0].columns))
+        for member in members:
+            member.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
         actors = [server, *(member.actor for member in members)]
         for number in range(settings.rounds):
             start_round(actors, number)

@@ -1,9 +1,10 @@
 """When inner products fix a binary table: a count of possibilities, and the condition under which solving succeeds.
 
-**Count.** Up to row order there are C(2^d + m − 1, m) binary tables of m rows and d columns, about 2^(md)/m! of them.
-Their α has d(d + 1)/2 entries, each spread like a count: for random tables of density p, the diagonal has variance
-m p(1 − p) and the rest m p²(1 − p²). Where the entropy of α is less than that of the tables, most tables share their α
-with others; where it is more, collisions are the exception. The two cross near d = 2m / (bits of an entry).
+**Count.** Up to row order there are at most C(2^d + m − 1, m) binary tables of m rows and d columns, about 2^(md)/m!.
+Two random tables have the same α with a probability of 2^−H, H the collision entropy of α: with centred columns z the d
+counts and d(d − 1)/2 products z_i·z_j are uncorrelated, of variances m p(1 − p) and m p²(1 − p)², and each adds
+½ log2(4π variance). A table thus expects 2^(bits of tables − H) doubles. Where that is above 1 a larger batch protects;
+where it is far below, doubles are the exception (tables that differ in few rows have more of them than the count says).
 
 **Certificate.** The exact condition for a given table is checked by the attack: the columns and the column of ones
 generate ℤᵐ (see ``attacks.gram.binary_table``). It needs rank m, so d + 1 ≥ m.
@@ -11,7 +12,7 @@ generate ℤᵐ (see ``attacks.gram.binary_table``). It needs rank m, so d + 1 �
 
 from __future__ import annotations
 
-from math import e, lgamma, log, log2, pi
+from math import lgamma, log, log2, pi
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
@@ -22,39 +23,39 @@ SAFE_EXCESS = 4  # random tables with d ≥ m + 4 are certified in nearly every 
 
 
 def table_bits(n_rows: int, n_cols: int, density: float = 0.5) -> float:
-    """Entropy of a random binary table up to row order; log2 m! is what the order would have told."""
+    """Bits of a random binary table up to row order; log2 m! is what the order would have told."""
     cell = -density * log2(density) - (1 - density) * log2(1 - density)
-    return max(n_rows * n_cols * cell - lgamma(n_rows + 1) / log(2), 0.0)
+    ordered = n_rows * n_cols * cell - lgamma(n_rows + 1) / log(2)
+    kinds = 2.0**n_cols if n_cols < 500 else float("inf")
+    if kinds > 1e6 * n_rows:
+        return ordered
+    return (lgamma(kinds + n_rows) - lgamma(n_rows + 1) - lgamma(kinds)) / log(2)  # log2 C(kinds + m − 1, m)
 
 
-def gram_bits(n_rows: int, n_cols: int, density: float = 0.5) -> float:
-    """Entropy of its inner products, entries taken as independent counts: an upper bound."""
-    diagonal = _count_bits(n_rows, density)
-    other = _count_bits(n_rows, density**2)
-    return n_cols * diagonal + n_cols * (n_cols - 1) / 2 * other
+def collision_bits(n_rows: int, n_cols: int, density: float = 0.5) -> float:
+    """H: two random tables share their inner products with probability 2^-H, by the normal approximation."""
+    variance = density * (1 - density)
+    own = 0.5 * log2(4 * pi * n_rows * variance)
+    pair = 0.5 * log2(4 * pi * n_rows * variance**2)
+    return n_cols * max(own, 0.0) + n_cols * (n_cols - 1) / 2 * max(pair, 0.0)
+
+
+def expected_doubles(n_rows: int, n_cols: int, density: float = 0.5) -> float:
+    """Other tables with the same α, on average, by the count; capped to stay a number."""
+    return float(2.0 ** min(table_bits(n_rows, n_cols, density) - collision_bits(n_rows, n_cols, density), 1000.0))
 
 
 def fewest_columns(n_rows: int, density: float = 0.5) -> int:
-    """The least d at which α can tell all tables apart, by the count; below it, most tables have a double."""
-    d = 1
-    while gram_bits(n_rows, d, density) < table_bits(n_rows, d, density):
-        d += 1
+    """From this many columns on, a random table expects less than one double."""
+    d = 4 * n_rows
+    while d > 1 and expected_doubles(n_rows, d - 1, density) < 1:
+        d -= 1
     return d
 
 
 def largest_safe_batch(n_cols: int) -> int:
     """The most rows for which random tables are nearly always certified; only a batch well above it protects."""
     return n_cols - SAFE_EXCESS
-
-
-def _count_bits(n: int, p: float) -> float:
-    """Entropy of a binomial count: exact for few rows, the normal approximation beyond."""
-    if n > 60:
-        return 0.5 * log2(2 * pi * e * n * p * (1 - p))
-    weights = [
-        (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) + k * log(p) + (n - k) * log(1 - p) for k in range(n + 1)
-    ]
-    return -sum(2 ** (w / log(2)) * w / log(2) for w in weights)
 
 
 class BinaryUniqueness(Theorem):
