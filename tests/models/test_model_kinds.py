@@ -48,6 +48,7 @@ def _estimators() -> list[tuple[str, object]]:
 def test_an_estimator_of_scikit_learn_is_served_with_its_own_probabilities(
     name: str, estimator: object, n_classes: int
 ) -> None:
+    estimator = dict(_estimators())[name]
     rows, labels = _table(n_classes)
     estimator.fit(rows, labels)  # type: ignore[attr-defined]
     model = convert(estimator, COLUMNS)

@@ -17,5 +17,8 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
         "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",
         "fedleak.attacks.features.score_gram_recovery:ScoreGramRecovery",
+        "fedleak.attacks.features.equality_solving:EqualitySolving",
+        "fedleak.attacks.features.equality_projection:EqualityProjection",
+        "fedleak.attacks.features.equality_bayes:EqualityBayes",
     ],
 )

@@ -17,5 +17,6 @@ class Capability(StrEnum):
     MODEL = "the trained model"
     PREDICTIONS = "the model's outputs for known rows"
     PREDICTION_SERVICE = "a prediction service to query"
+    CONTRIBUTIONS = "what each column contributed to each prediction"
     KNOWN_CELLS = "some of the victim's cells"
     PUBLIC_SAMPLE = "a public sample of similar rows"

@@ -14,5 +14,6 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.hu2022.active:Active",
         "fedleak.papers.hu2022.multiparty:Multiparty",
         "fedleak.papers.hu2022.safe_rounds:SafeRounds",
+        "fedleak.papers.luo2021.fig5:Fig5",
     ],
 )

@@ -8,5 +8,6 @@ PROTOCOLS: Registry[Protocol] = Registry(
     [
         "fedleak.protocols.vertical.logistic:VerticalLogistic",
         "fedleak.protocols.vertical.logistic_arbiter:VerticalLogisticArbiter",
+        "fedleak.protocols.prediction.serving:VerticalPrediction",
     ],
 )

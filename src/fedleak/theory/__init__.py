@@ -26,5 +26,6 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.hu2022.cubic_label:CubicLabel",
         "fedleak.theory.hu2022.piecewise_feature:PiecewiseFeature",
         "fedleak.theory.hu2022.piecewise_label:PiecewiseLabel",
+        "fedleak.theory.luo2021.exact_equations:ExactEquations",
     ],
 )
