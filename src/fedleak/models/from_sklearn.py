@@ -99,13 +99,16 @@ def _tree(estimator: Any, columns: tuple[str, ...], output: TreeOutput) -> TreeM
         raise InputError(f"a tree must have one target; got {estimator.n_outputs_}")
     nodes = estimator.tree_
     counts = np.asarray(nodes.value[:, 0, :], dtype=np.float64)
+    fractions = counts / counts.sum(axis=1, keepdims=True)
+    if output is TreeOutput.ONE_HOT:  # the paper's tree holds labels alone: how training rows spread stays unknown
+        fractions = np.eye(fractions.shape[1])[np.argmax(fractions, axis=1)]
     return TreeModel(
         columns,
         nodes.children_left.astype(np.int64),
         nodes.children_right.astype(np.int64),
         np.maximum(nodes.feature.astype(np.int64), -1),
         nodes.threshold.astype(np.float64),
-        counts / counts.sum(axis=1, keepdims=True),
+        fractions,
         output,
     )
 

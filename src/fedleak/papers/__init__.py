@@ -15,5 +15,6 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.hu2022.multiparty:Multiparty",
         "fedleak.papers.hu2022.safe_rounds:SafeRounds",
         "fedleak.papers.luo2021.fig5:Fig5",
+        "fedleak.papers.luo2021.fig6:Fig6",
     ],
 )
