@@ -20,6 +20,8 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.equality_solving:EqualitySolving",
         "fedleak.attacks.features.equality_projection:EqualityProjection",
         "fedleak.attacks.features.equality_bayes:EqualityBayes",
+        "fedleak.attacks.features.generative_regression:GenerativeRegressionNetwork",
+        "fedleak.attacks.features.posterior_inference:PosteriorInference",
         "fedleak.attacks.ranges.path_restriction:PathRestriction",
         "fedleak.attacks.ranges.forest_path_restriction:ForestPathRestriction",
     ],
