@@ -22,6 +22,7 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.equality_bayes:EqualityBayes",
         "fedleak.attacks.features.generative_regression:GenerativeRegressionNetwork",
         "fedleak.attacks.features.posterior_inference:PosteriorInference",
+        "fedleak.attacks.features.contribution_scaling:ContributionScaling",
         "fedleak.attacks.ranges.path_restriction:PathRestriction",
         "fedleak.attacks.ranges.forest_path_restriction:ForestPathRestriction",
     ],

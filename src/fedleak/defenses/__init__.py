@@ -11,5 +11,12 @@ DEFENSES: Registry[Defense] = Registry(
         "fedleak.defenses.large_initialisation:LargeInitialisation",
         "fedleak.defenses.larger_batch:LargerBatch",
         "fedleak.defenses.secret_shared_gradients:SecretSharedGradients",
+        "fedleak.defenses.rounding:Rounding",
+        "fedleak.defenses.top_label:TopLabel",
+        "fedleak.defenses.confidence_noise:ConfidenceNoise",
+        "fedleak.defenses.dropout:Dropout",
+        "fedleak.defenses.hidden_model:HiddenModel",
+        "fedleak.defenses.collaboration_check:CollaborationCheck",
+        "fedleak.defenses.leak_check:LeakCheck",
     ],
 )
