@@ -19,7 +19,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook, HookKind, LocalState
-from fedleak.core.payload import Array, ModelSpec, Table
+from fedleak.core.payload import Array, ModelSpec
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
 from fedleak.defenses.prediction_settings import at_confidences
@@ -38,9 +38,7 @@ class ColumnRisk:
 @dataclass(frozen=True)
 class CollaborationCheck(Defense):
     name = "collaboration-check"
-    summary = (
-        "before collaborating: compares classes with columns, and blanks columns that correlate with the partner's"
-    )
+    summary = "before collaborating: compares classes with columns, blanks columns that correlate with others"
     reference = Reference("luo2021", "section VII, pre-processing")
     acts_at = frozenset({steps.OWN_DATA, steps.CONFIDENCES})
 
@@ -78,7 +76,7 @@ def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
 
 
 def _blank(columns: list[int]) -> Any:
-    def act(value: np.ndarray, local: LocalState, rng: np.random.Generator) -> np.ndarray:
+    def act(value: np.ndarray, _local: LocalState, _rng: np.random.Generator) -> np.ndarray:
         changed = value.copy()
         changed[:, columns] = value[:, columns].mean(axis=0)
         return changed
@@ -90,10 +88,9 @@ def _withhold_if_exact(federation: Federation) -> Any:
     """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
     n_hidden = sum(len(party.columns) for party in federation.with_role(Role.PASSIVE))
 
-    def act(value: Array, local: LocalState, rng: np.random.Generator) -> Array:
-        model, inputs = local.latest("model"), local.latest("inputs")
+    def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
+        model = local.latest("model")
         assert isinstance(model, ModelSpec)
-        assert isinstance(inputs, Table)
         exact = model.kind == "linear" and n_hidden <= value.values.shape[1] - 1
         return Array(np.full(value.values.shape, np.nan)) if exact else value
 

@@ -52,7 +52,7 @@ class LeakCheck(Defense):
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         own = [name for party in federation.with_role(Role.ACTIVE) for name in party.columns]
 
-        def act(value: Array, local: LocalState, rng: np.random.Generator) -> Array:
+        def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
             return self._release(value, own, local)
 
         return at_confidences(act)

@@ -14,7 +14,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook, LocalState
-from fedleak.core.payload import Array
+from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.settings import setting
 from fedleak.defenses.prediction_settings import at_confidences
 
@@ -38,7 +38,7 @@ class Rounding(Defense):
             raise InputError(f"mode of rounding must be one of {', '.join(MODES)}; got {self.mode!r}")
 
     def declare(self, facts: Facts) -> Facts:
-        known = {"confidence_digits": self.digits, "confidence_rounding": self.mode}
+        known: dict[str, ScalarValue] = {"confidence_digits": self.digits, "confidence_rounding": self.mode}
         return replace(facts, options={**facts.options, **known})
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:

@@ -31,7 +31,8 @@ class TopLabel(Defense):
         return at_confidences(_one_hot)
 
 
-def _one_hot(value: Array, local: LocalState, rng: np.random.Generator) -> Array:
-    given = np.isfinite(value.values).all(axis=1)
+def _one_hot(value: Array, _local: LocalState, _rng: np.random.Generator) -> Array:
     top = np.argmax(np.nan_to_num(value.values), axis=1)
-    return Array(np.where(given[:, None], np.eye(value.values.shape[1])[top], np.nan))
+    released = np.eye(value.values.shape[1])[top]
+    released[~np.isfinite(value.values).all(axis=1)] = np.nan  # what was withheld stays so
+    return Array(released)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.errors import InputError, did_you_mean
+from fedleak.core.errors import InputError
+from fedleak.core.hints import nearest_or_list
 from fedleak.core.payload import ModelSpec, ScalarValue
 
 FORMAT_VERSION = 1
@@ -36,7 +37,9 @@ class Model(ABC):
         place = {name: index for index, name in enumerate(self.columns)}
         for name in names:
             if name not in place:
-                raise InputError(f"column {name!r} must be one of the model's inputs{did_you_mean(name, self.columns)}")
+                raise InputError(
+                    f"column {name!r} must be one of the model's inputs{nearest_or_list(name, self.columns)}"
+                )
         return np.array([place[name] for name in names], dtype=np.int64)
 
     def arrange(self, rows: FloatArray, names: Sequence[str]) -> FloatArray:
@@ -45,7 +48,7 @@ class Model(ABC):
             raise InputError(f"rows must have {len(names)} columns, one a name; got shape {rows.shape}")
         missing = [name for name in self.columns if name not in set(names)]
         if missing:
-            raise InputError(f"rows must have the model's input {missing[0]!r}{did_you_mean(missing[0], names)}")
+            raise InputError(f"rows must have the model's input {missing[0]!r}{nearest_or_list(missing[0], names)}")
         if len(set(names)) != len(names) or len(names) != len(self.columns):
             raise InputError(f"rows must have each of the model's {len(self.columns)} inputs once; got {len(names)}")
         arranged = np.empty_like(rows, dtype=np.float64)

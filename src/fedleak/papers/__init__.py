@@ -16,5 +16,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.hu2022.safe_rounds:SafeRounds",
         "fedleak.papers.luo2021.fig5:Fig5",
         "fedleak.papers.luo2021.fig6:Fig6",
+        "fedleak.papers.luo2021.fig7:Fig7",
+        "fedleak.papers.luo2021.table3:Table3",
     ],
 )
