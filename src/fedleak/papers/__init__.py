@@ -17,6 +17,10 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.luo2021.fig5:Fig5",
         "fedleak.papers.luo2021.fig6:Fig6",
         "fedleak.papers.luo2021.fig7:Fig7",
+        "fedleak.papers.luo2021.fig9:Fig9",
+        "fedleak.papers.luo2021.fig10:Fig10",
+        "fedleak.papers.luo2021.fig11:Fig11",
         "fedleak.papers.luo2021.table3:Table3",
+        "fedleak.papers.luo2021.speed:Speed",
     ],
 )
