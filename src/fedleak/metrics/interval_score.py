@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.guess import Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better, Score
@@ -33,27 +34,47 @@ class IntervalScore(Metric):
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
     ) -> Score:
+        if guess.intervals is None:
+            return super().score(guess, truth, knowledge, up_to=up_to, rng=rng)
         unknown = unknown_cells(guess.secret, truth, knowledge)
-        low = np.broadcast_to(truth.ranges[:, 0], truth.values.shape).copy()
-        high = np.broadcast_to(truth.ranges[:, 1], truth.values.shape).copy()
-        spread = np.where(truth.ranges[:, 1] > truth.ranges[:, 0], truth.ranges[:, 1] - truth.ranges[:, 0], 1.0)
-        if guess.intervals is not None:
-            position = {int(row): index for index, row in enumerate(guess.ids)}
-            found = np.array([position.get(int(row), -1) for row in truth.ids])
-            given = guess.intervals[found[found >= 0]]
-            low[found >= 0] = np.maximum(given[:, :, 0], low[found >= 0])
-            high[found >= 0] = np.minimum(given[:, :, 1], high[found >= 0])
-        missed = np.maximum(low - truth.values, 0) + np.maximum(truth.values - high, 0)
-        cells = (np.maximum(high - low, 0) + MISS_PENALTY * missed) / spread
+        cells = _scores(*_bounds(guess, truth), truth)
         rows = unknown.any(axis=1)
         by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
-        whole = (truth.ranges[:, 1] - truth.ranges[:, 0]) / spread
-        baseline = float(np.broadcast_to(whole, cells.shape)[unknown].mean())
         return Score(
             self.name,
             float(cells[unknown].mean()),
-            baseline,
+            self.baseline(truth, unknown),
             self.better,
             mean_interval(by_row, rng),
             int(unknown.sum()),
         )
+
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        """A single value is a range of no width; no value is the whole range."""
+        whole_low, whole_high = truth.ranges[:, 0], truth.ranges[:, 1]
+        low = np.where(np.isnan(cells), whole_low, cells)
+        return _scores(low, np.where(np.isnan(cells), whole_high, cells), truth)
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        nothing = np.full(truth.values.shape, np.nan)
+        return float(self.cell_scores(nothing, truth, unknown)[unknown].mean())
+
+
+def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
+    """The guessed ranges in the truth's row order, never wider than the column's own."""
+    assert guess.intervals is not None
+    low = np.broadcast_to(truth.ranges[:, 0], truth.values.shape).copy()
+    high = np.broadcast_to(truth.ranges[:, 1], truth.values.shape).copy()
+    position = {int(row): index for index, row in enumerate(guess.ids)}
+    found = np.array([position.get(int(row), -1) for row in truth.ids])
+    given = guess.intervals[found[found >= 0]]
+    low[found >= 0] = np.maximum(given[:, :, 0], low[found >= 0])
+    high[found >= 0] = np.minimum(given[:, :, 1], high[found >= 0])
+    return low, high
+
+
+def _scores(low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
+    missed = np.maximum(low - truth.values, 0.0) + np.maximum(truth.values - high, 0.0)
+    width = np.maximum(high - low, 0.0)
+    return np.asarray((width + MISS_PENALTY * missed) / np.where(spread > 0, spread, 1.0))

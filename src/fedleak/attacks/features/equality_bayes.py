@@ -30,7 +30,7 @@ class EqualityBayes(Attack):
     aliases = ("esa-bayes",)
     summary = "equality solving, with the open directions filled from an empirical prior and the box"
     reference = Reference("fedleak", "from luo2021, section IV-A")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -27,7 +27,7 @@ class EqualityProjection(Attack):
     aliases = ("esa-box",)
     summary = "equality solving, projected onto the box of the known feature ranges"
     reference = Reference("fedleak", "from luo2021, section IV-A")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

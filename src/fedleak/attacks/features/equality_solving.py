@@ -28,7 +28,7 @@ class EqualitySolving(Attack):
     aliases = ("esa",)
     summary = "solves the linear equations that a logistic regression's confidences are; minimum norm where open"
     reference = Reference("luo2021", "section IV-A")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.FEATURES
 
     zero_floor: float = ZERO_FLOOR

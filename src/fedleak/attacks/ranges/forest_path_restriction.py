@@ -32,7 +32,7 @@ class ForestPathRestriction(Attack):
     aliases = ("forest-pra",)
     summary = "bounds the victim's values by the leaves that own features and the forest's vote counts leave"
     reference = Reference("fedleak", "from luo2021, section V-B")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.FOREST_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
 
     row_budget: int = 5000

@@ -32,7 +32,7 @@ class PathRestriction(Attack):
     aliases = ("pra",)
     summary = "bounds the victim's values by the tree paths that own features and the prediction leave"
     reference = Reference("luo2021", "section IV-B, algorithm 1")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.TREE_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
 
     pick: Pick = Pick.OWN_COLUMNS

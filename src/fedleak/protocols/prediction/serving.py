@@ -110,9 +110,18 @@ class VerticalPrediction(Protocol):
         found = {Capability.OWN_FEATURES}
         if Role.ACTIVE in {party.role for party in parties if party.name in coalition}:
             found |= {Capability.LABELS, Capability.PREDICTIONS}
-            extra = {"model": {Capability.MODEL}, "contributions": {Capability.CONTRIBUTIONS}}
-            found |= extra.get(_settings_of(settings).reveal, set())
+            own = _settings_of(settings)
+            extra = {"model": _model_capabilities(own), "contributions": {Capability.CONTRIBUTIONS}}
+            found |= extra.get(own.reveal, set())
         return frozenset(found)
+
+
+def _model_capabilities(settings: PredictionSettings) -> set[Capability]:
+    """A model, and which kind: an attack that is made for one kind asks for it."""
+    kinds = {"logistic": {Capability.LINEAR_MODEL}, "tree": {Capability.TREE_MODEL}}
+    if settings.tree_output == "one-hot":
+        kinds["forest"] = {Capability.FOREST_MODEL}
+    return {Capability.MODEL} | kinds.get(settings.model, set())
 
 
 def _settings_of(settings: Settings) -> PredictionSettings:
