@@ -53,6 +53,7 @@ class GenerativeRegression:
     def __init__(self, torch: Any, model: TorchFunction, observed: Observed, options: GeneratorOptions) -> None:
         self._torch, self._model, self._options = torch, model, options
         self._own = torch.tensor(observed.own, dtype=torch.float32)
+        self._scaled_own = torch.tensor(_on_unit_interval(observed.own), dtype=torch.float32)
         self._wanted = torch.tensor(observed.confidences, dtype=torch.float32)
         self._width = len(observed.unknown_positions)
         order = np.concatenate([observed.own_positions, observed.unknown_positions])
@@ -101,7 +102,7 @@ class GenerativeRegression:
         torch, options = self._torch, self._options
         if not options.generator:
             return self._generator.values[batch]
-        parts = [self._own[batch]] if options.own_input else []
+        parts = [self._scaled_own[batch]] if options.own_input else []
         parts += [torch.randn(len(batch), self._width)] if options.noise_input else []
         parts += [self._wanted[batch]] if options.confidence_input else []
         return self._generator(torch.cat(parts, dim=1))
@@ -127,3 +128,9 @@ class GenerativeRegression:
 
     def _state(self) -> dict[str, Any]:
         return {name: tensor.detach().clone() for name, tensor in self._generator.state_dict().items()}
+
+
+def _on_unit_interval(own: FloatArray) -> FloatArray:
+    """Own columns as the generator sees them, whatever their units."""
+    span = np.ptp(own, axis=0)
+    return np.asarray((own - own.min(axis=0)) / np.where(span > 0, span, 1.0))

@@ -19,6 +19,7 @@ from fedleak.models.linear import LinearModel, Link
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
 # about 1e-13, so a direction weaker than this holds less than three digits.
 RANK_TOLERANCE = 1e-10
+ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,9 @@ def _log_variance(confidences: FloatArray, link: Link, deviation: float) -> Floa
         return np.zeros_like(confidences)
     v = np.maximum(confidences, deviation)
     slope = 1.0 / (v * np.maximum(1.0 - v, deviation)) if link is Link.SIGMOID_EACH else 1.0 / v
-    return np.asarray((deviation * slope) ** 2)
+    variance = (deviation * slope) ** 2
+    # So close to 0 a confidence only says that it is small: its logarithm may be anything below.
+    return np.where(v <= 2 * deviation, ONE_SIDED**2, variance)
 
 
 def _differences(usable: np.ndarray, link: Link) -> FloatArray:
