@@ -15,7 +15,7 @@ import numpy as np
 from fedleak.attacks.scored_round import ScoredRound, remaining
 from fedleak.core.arrays import FloatArray, IntArray
 
-N_STARTS = 4
+N_STARTS = 2
 SWEEPS = 150
 MAX_STEPS = 120
 RIDGE = 1e-9

@@ -18,7 +18,7 @@ from fedleak.theory.condition import Assessment, Condition, State, at_most
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals, batch_within_columns
 from fedleak.theory.hu2022.victim import labels_known, n_outside_features, outside_with_columns
 
-MAX_UNKNOWNS = 800
+MAX_UNKNOWNS = 600
 GOOD_FIT = 1e-6
 FAIR_FIT = 1e-2
 
