@@ -46,7 +46,7 @@ class Fig5(Experiment):
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         seeds = self.seeds(quick=quick)
-        most = (3000, 1000, 1000) if quick else (8000, 2000, 4000)
+        most = (3000, 1000, 1000) if quick else (6000, 2000, 2000)
         progress.begin(self.name, len(REAL) * len(seeds))
         for name in REAL:
             table = paper_table(name)
