@@ -9,28 +9,32 @@ import pytest
 
 import horizontal
 from federations import run, sealed, vertical
-from fedleak.core import steps
 from fedleak.core.defense import Defense
 from fedleak.core.hooks import Hook, HookKind
-from fedleak.core.steps import OWN_DATA, UPDATE, Phase
+from fedleak.core.steps import OWN_DATA, UPDATE
 from fedleak.defenses import DEFENSES
+from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
 from fedleak.protocols.prediction.settings import PredictionSettings
 
-HORIZONTAL_ONLY = {"update", "shuffled", steps.LOCAL_UPDATE.name}
-SHARED_SETTINGS = {"epochs", "learning_rate"}  # several protocols have these
+FEDERATIONS = [
+    lambda: vertical({"bank": 3, "fintech": 8}, sealed(epochs=1)),
+    lambda: horizontal.federation(
+        {"bank": horizontal.binary(9, 4), "fintech": horizontal.binary(8, 4, 1)},
+        HorizontalLogisticSettings(rounds=2, batch_size=4),
+    ),
+    lambda: vertical(
+        {"bank": 3, "fintech": 8},
+        PredictionSettings(unit_box=False, prediction_share=0.5),
+        protocol="vertical-prediction",
+    ),
+]
 
 
 def federation(defense: Defense):
-    """One of the protocol that the defense is for, by the steps and settings that it names."""
-    predicts = any(step.phase is Phase.PREDICT for step in defense.acts_at)
-    if HORIZONTAL_ONLY & (defense.changes | {step.name for step in defense.acts_at}):
-        settings = HorizontalLogisticSettings(rounds=2, batch_size=4)
-        return horizontal.federation({"bank": horizontal.binary(9, 4), "fintech": horizontal.binary(8, 4, 1)}, settings)
-    if predicts or defense.changes & {field.name for field in fields(PredictionSettings)} - SHARED_SETTINGS:
-        settings = PredictionSettings(unit_box=False, prediction_share=0.5)
-        return vertical({"bank": 3, "fintech": 8}, settings, protocol="vertical-prediction")
-    return vertical({"bank": 3, "fintech": 8}, sealed(epochs=1))
+    """The first one whose protocol the defense fits."""
+    fitting = (make() for make in FEDERATIONS)
+    return next((one for one in fitting if PROTOCOLS.get(one.protocol).misfit(defense) is None), FEDERATIONS[0]())
 
 
 def settings_changed(defense: Defense) -> set[str]:

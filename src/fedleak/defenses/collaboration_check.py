@@ -22,7 +22,7 @@ from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Array, ModelSpec
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
-from fedleak.defenses.prediction_settings import at_confidences
+from fedleak.defenses.joint_computation import at_confidences
 from fedleak.metrics.column_correlation import mean_absolute_correlation
 
 

@@ -9,7 +9,6 @@ from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
 from fedleak.core.federation import Federation
 from fedleak.core.settings import setting
-from fedleak.defenses.prediction_settings import with_setting
 
 
 @dataclass(frozen=True)
@@ -26,4 +25,4 @@ class Dropout(Defense):
             raise InputError(f"share of dropout must be above 0 and below 1; got {self.share}")
 
     def configure(self, federation: Federation) -> Federation:
-        return with_setting(federation, "dropout", self.share)
+        return federation.with_settings(dropout=self.share)

@@ -8,7 +8,6 @@ from fedleak.core.attack import Reference
 from fedleak.core.defense import Defense
 from fedleak.core.federation import Federation
 from fedleak.core.settings import setting
-from fedleak.defenses.prediction_settings import with_setting
 
 
 @dataclass(frozen=True)
@@ -21,4 +20,4 @@ class HiddenModel(Defense):
     explanations: bool = setting(False, "reveal what each column contributed to each prediction instead")
 
     def configure(self, federation: Federation) -> Federation:
-        return with_setting(federation, "reveal", "contributions" if self.explanations else "nothing")
+        return federation.with_settings(reveal="contributions" if self.explanations else "nothing")

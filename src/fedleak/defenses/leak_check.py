@@ -22,7 +22,7 @@ from fedleak.core.hooks import Hook, LocalState
 from fedleak.core.payload import Array, ModelSpec, Scalar, Table
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
-from fedleak.defenses.prediction_settings import at_confidences
+from fedleak.defenses.joint_computation import at_confidences
 from fedleak.models.interpret import interpret
 from fedleak.models.inversion.cell_intervals import cell_intervals
 from fedleak.models.inversion.equations import linear_equations

@@ -16,7 +16,7 @@ from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook, LocalState
 from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.settings import setting
-from fedleak.defenses.prediction_settings import at_confidences
+from fedleak.defenses.joint_computation import at_confidences
 
 MODES = ("down", "nearest")
 

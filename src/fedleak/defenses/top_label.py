@@ -14,7 +14,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook, LocalState
 from fedleak.core.payload import Array
-from fedleak.defenses.prediction_settings import at_confidences
+from fedleak.defenses.joint_computation import at_confidences
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,16 @@ class VerticalPrediction(Protocol):
     reference = Reference("luo2021", "sections II-B, III")
     settings_type = PredictionSettings
     roles = frozenset({Role.ACTIVE, Role.PASSIVE})
+    named_steps = frozenset(
+        {
+            steps.COLUMNS,
+            steps.CONFIDENCES,
+            steps.CONTRIBUTIONS,
+            steps.MODEL,
+            steps.OWN_DATA,
+            steps.REQUEST,
+        }
+    )
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
