@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from federations import run, sealed, sealed_arbiter, vertical
+from federations import run, sealed, vertical
 from fedleak.audit.planner import plan
 from fedleak.audit.scenario import AdversarySpec
 from fedleak.core.errors import InputError
@@ -14,6 +14,7 @@ from fedleak.defenses.dp_paillier import DpPaillier
 from fedleak.defenses.large_initialisation import LargeInitialisation
 from fedleak.defenses.larger_batch import LargerBatch
 from fedleak.defenses.secret_shared_gradients import SecretSharedGradients
+from fedleak.protocols import PROTOCOLS
 
 WIDTHS = {"bank": 3, "fintech": 8}
 
@@ -87,6 +88,7 @@ def test_shares_add_up_to_the_gradient_and_one_alone_is_noise():
 
 
 def test_a_protocol_without_the_setting_is_named():
-    federation = vertical({**WIDTHS, "referee": 0}, sealed_arbiter(), protocol="vertical-logistic-arbiter")
-    with pytest.raises(InputError, match="vertical-logistic-arbiter"):
-        SecretSharedGradients().configure(federation)
+    misfit = PROTOCOLS.get("vertical-logistic-arbiter").misfit(SecretSharedGradients())
+    assert (
+        misfit == "secret-shared-gradients needs the setting gradients, which vertical-logistic-arbiter does not have"
+    )
