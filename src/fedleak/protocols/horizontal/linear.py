@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class HorizontalLinearSettings(Settings):
             raise InputError(f"rounds must be 1 or more; got {self.rounds}")
         if self.batch_size < 0:
             raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be above 0; got {self.learning_rate}")
+        if not 0 < self.learning_rate < inf:
+            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
         if not 8 <= self.fraction_bits <= 52:
             raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
         if self.initialisation not in INITIALISATIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,8 +47,8 @@ class VerticalArbiterSettings(VerticalLinearSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.l2 < 0:
-            raise InputError(f"l2 must be 0 or more; got {self.l2}")
+        if not 0 <= self.l2 < inf:
+            raise InputError(f"l2 must be 0 or more and finite; got {self.l2}")
 
 
 class VerticalWithArbiter(Protocol):
