@@ -24,5 +24,6 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.gram_inversion:FakeFeatureInversion",
         "fedleak.attacks.features.rotation_matching:RotationMatching",
         "fedleak.attacks.features.arbiter_collusion:ArbiterCollusion",
+        "fedleak.attacks.features.average_inversion:AverageInversion",
     ],
 )

@@ -13,20 +13,29 @@ from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.federation import Federation, Party, Slice
 from fedleak.core.steps import Role
-from fedleak.data import ByColumns, ByCorrelation, ByRatio, VerticalPartition, load_table, split_vertical
+from fedleak.data import (
+    ByColumns,
+    ByCorrelation,
+    ByRatio,
+    ByRowRatio,
+    VerticalPartition,
+    load_table,
+    split_horizontal,
+    split_vertical,
+)
 
 
 def build_federation(scenario: Scenario) -> Federation:
     """Load the table and deal it out."""
     table = load_table(scenario.data, folder=scenario.folder)
-    labels_at = _label_holder(scenario)
-    members = split_vertical(
-        table,
-        _partition(scenario, len(table.source_columns)),
-        labels_at=labels_at.name,
-        test_share=scenario.partition.test_share,
-        rng=stream(scenario.seed, "split"),
-    )
+    rng, test_share = stream(scenario.seed, "split"), scenario.partition.test_share
+    if scenario.partition.by == "rows":
+        members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
+    else:
+        labels_at = _label_holder(scenario).name
+        members = split_vertical(
+            table, _partition(scenario, len(table.source_columns)), labels_at=labels_at, test_share=test_share, rng=rng
+        )
     helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
     return Federation(
         scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
@@ -47,6 +56,18 @@ def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
     return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec)) for spec in scenario.parties)
 
 
+def _data_parties(scenario: Scenario) -> list[PartySpec]:
+    return [spec for spec in scenario.parties if spec.role not in WITHOUT_DATA]
+
+
+def _row_shares(scenario: Scenario) -> dict[str, float]:
+    members = _data_parties(scenario)
+    shares = {spec.name: spec.share for spec in members if spec.share is not None}
+    if len(shares) < len(members):
+        raise ScenarioError("federation.parties: partition by rows needs share for each party that holds rows")
+    return shares
+
+
 def _label_holder(scenario: Scenario) -> PartySpec:
     holders = [spec for spec in scenario.parties if spec.role is Role.ACTIVE]
     if len(holders) != 1:
@@ -55,7 +76,7 @@ def _label_holder(scenario: Scenario) -> PartySpec:
 
 
 def _partition(scenario: Scenario, n_available: int) -> VerticalPartition:
-    members = [spec for spec in scenario.parties if spec.role not in WITHOUT_DATA]
+    members = _data_parties(scenario)
     by = scenario.partition.by
     if by == "columns":
         _check_named(members)

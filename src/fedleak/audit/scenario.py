@@ -27,7 +27,9 @@ class PartySpec:
     role: Role = setting(MISSING, "active (holds the labels), passive, arbiter or server")
     columns: tuple[str, ...] = setting((), "the columns that it holds, by name")
     n_columns: int | None = setting(None, "instead of columns: how many it gets, in the table's order", unit="columns")
-    share: float | None = setting(None, "instead of columns: the share of all columns that it gets", unit="0 to 1")
+    share: float | None = setting(
+        None, "instead of columns: the share of all columns (by rows: of all rows) that it gets", unit="0 to 1"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < len(self.name) <= MAX_NAME_CHARS or not self.name.isprintable() or self.name == EVERYONE:
@@ -50,7 +52,11 @@ class PartySpec:
 class PartitionSpec:
     """The ``[federation.partition]`` table."""
 
-    by: str = setting("columns", "how columns go to parties", choices=("columns", "ratio", "correlation"))
+    by: str = setting(
+        "columns",
+        'how columns go to parties; "rows" deals whole rows out instead, by share',
+        choices=("columns", "ratio", "correlation", "rows"),
+    )
     unassigned: UnassignedPolicy = setting(
         "error",
         "what a column does that no party names: stop with an error, or be left out of the federation",

@@ -32,5 +32,6 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.li2021.degrees_of_freedom:LinearFreedom",
         "fedleak.theory.li2021.inversion:VerticalInversion",
         "fedleak.theory.li2021.arbiter_collusion:ArbiterCollusion",
+        "fedleak.theory.li2021.horizontal:HorizontalInversion",
     ],
 )
