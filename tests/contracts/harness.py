@@ -25,6 +25,7 @@ from fedleak.core.defense import Defense
 from fedleak.core.federation import Federation, Party
 from fedleak.core.run import Run
 from fedleak.core.sink import MemorySink
+from fedleak.core.steps import Role
 from fedleak.core.storage import save_view
 from fedleak.core.view import View
 from fedleak.protocols import PROTOCOLS
@@ -80,12 +81,21 @@ def _find(runs: tuple[PlannedRun, ...], name: str) -> tuple[PlannedRun, Task]:
 
 def _with_other_secrets(federation: Federation, task: Task, seed: int) -> Federation:
     rng = np.random.default_rng([seed, 99])
+    several_hold_labels = len(federation.with_role(Role.ACTIVE)) > 1
+    other = _with_other_rows if several_hold_labels else _shuffled
     return replace(
         federation,
         parties=tuple(
-            party if party.name in task.adversary.parties else _shuffled(party, rng) for party in federation.parties
+            party if party.name in task.adversary.parties else other(party, rng) for party in federation.parties
         ),
     )
+
+
+def _with_other_rows(party: Party, rng: np.random.Generator) -> Party:
+    """For attacks that name no rows the order of rows is no secret: every cell changes place."""
+    cells = rng.permutation(party.train.features.flatten()).reshape(party.train.features.shape)
+    labels = None if party.train.labels is None else rng.permutation(party.train.labels.copy())
+    return replace(party, train=replace(party.train, features=cells, labels=labels))
 
 
 def _shuffled(party: Party, rng: np.random.Generator) -> Party:
@@ -112,6 +122,7 @@ def _labels(party: Party) -> np.ndarray:
 
 def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation) -> bytes:
     """Run an attack ("module:Class") on a saved view in a fresh process, with the data of ``others`` on the disk."""
+    _ask_oracles(attack, view)
     saved, secrets = folder / "view", folder / "secrets"
     _ask_oracles(attack, view)
     save_view(view, saved, overwrite=True)

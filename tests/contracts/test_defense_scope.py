@@ -7,19 +7,28 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+import horizontal
 from federations import run, sealed, vertical
+from fedleak.core import steps
 from fedleak.core.defense import Defense
 from fedleak.core.hooks import Hook, HookKind
 from fedleak.core.steps import OWN_DATA, UPDATE
 from fedleak.defenses import DEFENSES
+from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+
+HORIZONTAL_ONLY = {"update", "shuffled", steps.LOCAL_UPDATE.name}
 
 
-def federation():
+def federation(defense: Defense):
+    """One that the defense is for."""
+    if HORIZONTAL_ONLY & (defense.changes | {step.name for step in defense.acts_at}):
+        settings = HorizontalLogisticSettings(rounds=2, batch_size=4)
+        return horizontal.federation({"bank": horizontal.binary(9, 4), "fintech": horizontal.binary(8, 4, 1)}, settings)
     return vertical({"bank": 3, "fintech": 8}, sealed(epochs=1))
 
 
 def settings_changed(defense: Defense) -> set[str]:
-    before = federation()
+    before = federation(defense)
     after = defense.configure(before)
     assert [party.name for party in after.parties] == [party.name for party in before.parties]
     return {
@@ -29,8 +38,8 @@ def settings_changed(defense: Defense) -> set[str]:
 
 def first_difference(defense: Defense) -> str | None:
     """The step of the first message that is not as it is without the defense."""
-    plain = run(federation())
-    defended = run(defense.configure(federation()), hooks=defense.hooks(federation()))
+    plain = run(federation(defense))
+    defended = run(defense.configure(federation(defense)), hooks=defense.hooks(federation(defense)))
     for one, two in zip(plain.transcript.messages, defended.transcript.messages, strict=True):
         readable = hasattr(one.payload, "values")
         if readable and one.payload.values.tobytes() != two.payload.values.tobytes():
@@ -41,7 +50,7 @@ def first_difference(defense: Defense) -> str | None:
 def violations(defense: Defense) -> list[str]:
     found = [f"changes the setting {name}" for name in settings_changed(defense) - defense.changes]
     named = {step.name for step in defense.acts_at}
-    found += [f"acts at {hook.step.name}" for hook in defense.hooks(federation()) if hook.step.name not in named]
+    found += [f"acts at {hook.step.name}" for hook in defense.hooks(federation(defense)) if hook.step.name not in named]
     if not defense.changes:
         found += _moved_early(defense)
     return found
@@ -49,7 +58,8 @@ def violations(defense: Defense) -> list[str]:
 
 def _moved_early(defense: Defense) -> list[str]:
     """Hooks alone leave the batches, the data and the first weights as they are."""
-    plain, defended = run(federation()), run(federation(), hooks=defense.hooks(federation()))
+    plain = run(federation(defense))
+    defended = run(federation(defense), hooks=defense.hooks(federation(defense)))
     found = []
     if first_difference(defense) == "train.batch":
         found.append("moves the batches")

@@ -6,6 +6,8 @@ from fedleak.core.registry import Registry
 ATTACKS: Registry[Attack] = Registry(
     "attack",
     [
+        "fedleak.attacks.features.column_products:ColumnProducts",
+        "fedleak.attacks.features.binary_records:BinaryRecords",
         "fedleak.attacks.labels.residual_recovery:ResidualRecovery",
         "fedleak.attacks.labels.residual_sign:ResidualSign",
         "fedleak.attacks.labels.own_weights:OwnWeights",

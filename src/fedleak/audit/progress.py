@@ -29,7 +29,7 @@ class Silent(Progress):
 
 
 class WatchedSink(Sink):
-    """Passes everything on, and counts rounds by their public batch message."""
+    """Passes everything on, and counts rounds by their one public message."""
 
     def __init__(self, inner: Sink, progress: Progress) -> None:
         self._inner = inner
@@ -37,7 +37,7 @@ class WatchedSink(Sink):
 
     def message(self, message: Message) -> None:
         self._inner.message(message)
-        if message.step == steps.BATCH.name:
+        if message.step in (steps.BATCH.name, steps.AGGREGATE.name):
             self._progress.advance()
 
     def record(self, party: str, record: Record) -> None:

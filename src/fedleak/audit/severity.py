@@ -10,7 +10,9 @@ from fedleak.core.finding import Severity
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import SecretKind
 
-INTERMEDIATE = frozenset({SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.GRAM, SecretKind.WEIGHTS})
+INTERMEDIATE = frozenset(
+    {SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.GRAM, SecretKind.WEIGHTS, SecretKind.COLUMN_PRODUCTS}
+)
 
 
 def severity(score: Score, kind: SecretKind) -> Severity:

@@ -17,6 +17,7 @@ class Capability(StrEnum):
     DECRYPTION_KEY = "the key that opens the parties' ciphertexts"
     ALL_GRADIENTS = "every party's gradient"
     AVERAGED_WEIGHTS = "the averaged model of every round"
+    UPDATE_SUM = "the sum of all parties' model updates in every round"
     MODEL = "the trained model"
     PREDICTIONS = "the model's outputs for known rows"
     PREDICTION_SERVICE = "a prediction service to query"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +17,8 @@ class SecretKind(StrEnum):
     THRESHOLDS = "thresholds"  # split points of a victim's tree nodes
     RANGES = "ranges"  # intervals that contain the victim's values
     IMAGES = "images"
+    COLUMN_PRODUCTS = "column-products"  # inner products of columns, and with the labels, over some parties' rows
+    RECORDS = "records"  # whole rows with their labels, of one party or of several together
 
 
 JOINT = "*"  # the owner of what no single party has, such as residuals
@@ -28,6 +31,11 @@ class Secret:
 
     def __str__(self) -> str:
         return self.kind.value if self.owner == JOINT else f"{self.kind.value} of {self.owner}"
+
+
+def together(owners: Iterable[str]) -> str:
+    """The owner of what several parties hold and nobody can tell apart."""
+    return "+".join(owners)
 
 
 class Symmetry(StrEnum):

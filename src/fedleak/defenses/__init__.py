@@ -10,6 +10,10 @@ DEFENSES: Registry[Defense] = Registry(
         "fedleak.defenses.dp_paillier:DpPaillier",
         "fedleak.defenses.large_initialisation:LargeInitialisation",
         "fedleak.defenses.larger_batch:LargerBatch",
+        "fedleak.defenses.local_steps:LocalSteps",
+        "fedleak.defenses.fresh_batches:FreshBatches",
+        "fedleak.defenses.selective_sharing:SelectiveSharing",
+        "fedleak.defenses.update_noise:UpdateNoise",
         "fedleak.defenses.secret_shared_gradients:SecretSharedGradients",
     ],
 )

@@ -15,7 +15,15 @@ from fedleak.metrics.metric import Metric
 
 TOLERANCE = 0.01  # of the column's range
 REAL_VALUED = frozenset(
-    {SecretKind.FEATURES, SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.GRAM, SecretKind.WEIGHTS}
+    {
+        SecretKind.FEATURES,
+        SecretKind.RESIDUALS,
+        SecretKind.PARTIAL_SCORES,
+        SecretKind.GRAM,
+        SecretKind.WEIGHTS,
+        SecretKind.COLUMN_PRODUCTS,
+        SecretKind.RECORDS,
+    }
 )
 
 

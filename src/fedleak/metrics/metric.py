@@ -16,6 +16,8 @@ from fedleak.core.truth import SecretValues
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 from fedleak.metrics.bootstrap import mean_interval
 
+MATCHED_DRAWS = 10
+
 
 class Metric(ABC):
     """A mean over all of the secret's cells that the adversary did not know beforehand.
@@ -43,16 +45,31 @@ class Metric(ABC):
         unknown = unknown_cells(guess.secret, truth, knowledge)
         answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)
+        baseline = self.baseline(truth, unknown)
+        if Symmetry.ROW_ORDER in up_to:
+            chance = self._matched_chance(truth, unknown, up_to, rng.spawn(1)[0])
+            baseline = max(baseline, chance) if self.better is Better.HIGHER else min(baseline, chance)
         rows = unknown.any(axis=1)
         by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
         return Score(
             self.name,
             float(cells[unknown].mean()),
-            self.baseline(truth, unknown),
+            baseline,
             self.better,
             mean_interval(by_row, rng),
             int(unknown.sum()),
         )
+
+    def _matched_chance(
+        self, truth: SecretValues, unknown: BoolArray, up_to: frozenset[Symmetry], rng: np.random.Generator
+    ) -> float:
+        """What a table with the right columns in the wrong rows scores once its rows are matched: matching flatters."""
+        scores = []
+        for _ in range(MATCHED_DRAWS):
+            shuffled = rng.permuted(truth.values, axis=0)  # each column on its own
+            answer = aligned(shuffled, truth.values, up_to)
+            scores.append(float(self.cell_scores(answer, truth, unknown)[unknown].mean()))
+        return float(np.mean(scores))
 
     @abstractmethod
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:

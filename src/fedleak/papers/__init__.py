@@ -23,5 +23,10 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.li2021.fig8:Fig8",
         "fedleak.papers.li2021.multi_party:Fig9",
         "fedleak.papers.li2021.multi_party:Fig10",
+        "fedleak.papers.li2019.table1:Table1",
+        "fedleak.papers.li2019.scale:Scale",
+        "fedleak.papers.li2019.local_steps:LocalStepsExperiment",
+        "fedleak.papers.li2019.wheat:Wheat",
+        "fedleak.papers.li2019.defenses:DefensesExperiment",
     ],
 )

@@ -31,6 +31,11 @@ CONSEQUENCES = {
     SecretKind.WEIGHTS: "The weights show how each of {owner}'s columns bears on the outcome.",
     SecretKind.THRESHOLDS: "The split points show where {owner}'s columns divide people.",
     SecretKind.RANGES: "The ranges bracket each of {owner}'s values; every further split narrows them.",
+    SecretKind.COLUMN_PRODUCTS: (
+        "They count in how many of {owner}'s records two entries occur together; of binary columns they often fix "
+        "every record."
+    ),
+    SecretKind.RECORDS: "These are whole records of {owner}, with their labels; only their order stays unknown.",
     SecretKind.IMAGES: "These are the pictures themselves, which {owner} was to keep at home.",
 }
 

@@ -25,6 +25,8 @@ SECRET_WORDS = {
     SecretKind.THRESHOLDS: "split points",
     SecretKind.RANGES: "value ranges",
     SecretKind.IMAGES: "images",
+    SecretKind.COLUMN_PRODUCTS: "inner products of columns",
+    SecretKind.RECORDS: "records",
 }
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"

@@ -6,6 +6,9 @@ from fedleak.theory.condition import Theorem
 THEOREMS: Registry[Theorem] = Registry(
     "theorem",
     [
+        "fedleak.theory.li2019.linear_update:LinearUpdate",
+        "fedleak.theory.li2019.local_update:LocalUpdate",
+        "fedleak.theory.li2019.binary_uniqueness:BinaryUniqueness",
         "fedleak.theory.hu2022.unique_residuals:UniqueResiduals",
         "fedleak.theory.hu2022.ratios_within_batch:RatiosWithinBatch",
         "fedleak.theory.hu2022.merged_ratios:MergedRatios",

@@ -1,0 +1,119 @@
+"""The binary table X with XᵀX = α, with a certificate that it is the only one (up to row order), or what is certain.
+
+**Certificate.** Let E = [X | 1], and let its columns generate ℤᵐ (rank m, index 1). If a binary X′ has the same α, then
+E′ = [X′ | 1] has the same Gram matrix as E, because x·1 = x·x. Some rotation takes E to E′, hence ℤᵐ to a lattice of
+determinant 1 within ℤᵐ, which is ℤᵐ; a rotation of ℤᵐ onto itself permutes the unit vectors up to sign, and since it
+keeps 1, it is a permutation. So X′ is X with its rows reordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from fedleak.attacks.gram.block_reduction import strengthen
+from fedleak.attacks.gram.budget import Budget, OutOfBudgetError
+from fedleak.attacks.gram.column_search import search_columns
+from fedleak.attacks.gram.integers import to_array
+from fedleak.attacks.gram.lattice import ReducedLattice, reduced_lattice
+from fedleak.attacks.gram.moments import binary_flaw, with_ones
+from fedleak.attacks.gram.row_candidates import row_candidates
+from fedleak.attacks.gram.row_selection import select_rows
+from fedleak.core.arrays import IntArray
+
+
+class Outcome(StrEnum):
+    UNIQUE = "unique"  # certified, up to row order
+    SEVERAL = "2 or more solutions"
+    NONE = "no binary table"
+    UNDETERMINED = "undetermined"  # the budget ended
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTables:
+    """What was found; ``method`` is how, ``why`` the certificate or the flaw in words."""
+
+    outcome: Outcome
+    tables: tuple[IntArray, ...]
+    method: str
+    why: str
+    rank: int = 0
+    index_squared: int | None = None  # of the columns' lattice in ℤᵐ, where its rank is m
+
+
+def binary_tables(gram: IntArray, n_rows: int, budget: Budget) -> BinaryTables:
+    """Solve XᵀX = α for X ∈ {0, 1}^(n_rows × d)."""
+    flaw = binary_flaw(gram, n_rows)
+    if flaw:
+        return BinaryTables(Outcome.NONE, (), "count checks", flaw)
+    lattice = reduced_lattice(with_ones(gram, n_rows))
+    if lattice.rank > n_rows:
+        return BinaryTables(
+            Outcome.NONE, (), "rank", f"α has rank {lattice.rank} with the column of ones, over {n_rows} rows"
+        )
+    found = _by_lattice(lattice, gram, n_rows, budget) or _by_search(lattice, gram, n_rows, budget)
+    index = lattice.determinant if lattice.rank == n_rows else None
+    return replace(found, rank=lattice.rank, index_squared=index)
+
+
+def _by_lattice(lattice: ReducedLattice, gram: IntArray, n_rows: int, budget: Budget) -> BinaryTables | None:
+    """The certified case; None where the certificate does not apply."""
+    if lattice.rank < n_rows or lattice.determinant != 1:
+        return None
+    method = "lattice reduction"
+    if not lattice.is_orthonormal:
+        method = "block reduction"
+        try:
+            lattice = strengthen(lattice, budget)
+        except OutOfBudgetError:
+            why = f"X is unique, but reduction of the {n_rows}-dimensional lattice did not end within the budget"
+            return BinaryTables(Outcome.UNDETERMINED, (), method, why)
+    rows = to_array(lattice.coordinates)
+    rows = (rows * rows[:, -1:])[:, :-1]  # the all-ones column is +1 in every row: it gives the signs
+    if not _is_solution(rows, gram):
+        return BinaryTables(Outcome.NONE, (), method, "α is a Gram matrix of integer columns, but of no binary ones")
+    why = f"the columns and the column of ones generate ℤ^{n_rows}: any other table is this one with its rows reordered"
+    return BinaryTables(Outcome.UNIQUE, (sorted_rows(rows),), method, why)
+
+
+def _by_search(lattice: ReducedLattice, gram: IntArray, n_rows: int, budget: Budget) -> BinaryTables:
+    """Dual enumeration where rows are few enough to list; else, or with fewer columns than rows, the column search."""
+    searches: list[tuple[str, Callable[[Budget], tuple[list[IntArray], bool]]]] = [
+        ("dual enumeration", lambda part: select_rows(row_candidates(lattice, part), gram, n_rows, part)),
+        ("column search", lambda part: (search_columns(gram, n_rows, part), True)),
+    ]
+    if lattice.rank < min(n_rows, 12):
+        searches.reverse()
+    for method, search in searches:
+        try:
+            tables, complete = search(budget.share(0.5))
+        except OutOfBudgetError:
+            continue
+        tables = [sorted_rows(table) for table in tables if _is_solution(table, gram)]
+        if len(tables) > 1:
+            return BinaryTables(Outcome.SEVERAL, tuple(tables), method, "different tables have these inner products")
+        if complete:
+            return _complete(tables, method)
+        if tables:
+            why = "one table was found; the search for another did not end within the budget"
+            return BinaryTables(Outcome.UNDETERMINED, tuple(tables), method, why)
+    return BinaryTables(Outcome.UNDETERMINED, (), "search", "the searches did not end within the budget")
+
+
+def _complete(tables: list[IntArray], method: str) -> BinaryTables:
+    if tables:
+        return BinaryTables(Outcome.UNIQUE, tuple(tables), method, "a complete search found no other table")
+    return BinaryTables(Outcome.NONE, (), method, "a complete search found no binary table with these inner products")
+
+
+def sorted_rows(table: IntArray) -> IntArray:
+    """One order for all orders of the rows: lexicographic."""
+    ordered: IntArray = table[np.lexsort(table.T[::-1])]
+    return ordered
+
+
+def _is_solution(table: IntArray, gram: IntArray) -> bool:
+    return bool(((table == 0) | (table == 1)).all() and np.array_equal(table.T @ table, gram))

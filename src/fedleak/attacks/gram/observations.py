@@ -1,0 +1,136 @@
+"""What a coalition sees of the others' updates in horizontal training: their sum at known models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.errors import MissingFromViewError
+from fedleak.core.payload import Array, Scalar
+from fedleak.core.steps import Role
+from fedleak.core.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Outsider:
+    """A party outside the coalition: its rows, the sizes of its batches, whether it deals them anew every round."""
+
+    n_rows: int
+    batch_sizes: tuple[int, ...]
+    shuffled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """A row a round: the model θ, the others' summed update Δ, and the learning rate."""
+
+    models: FloatArray
+    updates: FloatArray
+    rates: FloatArray
+    rounds: IntArray
+    outsiders: tuple[Outsider, ...]
+    noise: float  # of one entry of an update: what rounding to fixed point leaves
+    local_steps: bool  # an update is a pass over all of a party's batches
+    withheld: bool  # parties share only some entries of their updates: an exact zero may mean "not shared"
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.models.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        return sum(outsider.n_rows for outsider in self.outsiders)
+
+    def shared(self) -> BoolArray:
+        """Which entries of the updates were sent at all."""
+        return self.updates != 0 if self.withheld else np.ones(self.updates.shape, dtype=np.bool_)
+
+    def of_rounds(self, chosen: BoolArray) -> Observations:
+        return Observations(
+            self.models[chosen],
+            self.updates[chosen],
+            self.rates[chosen],
+            self.rounds[chosen],
+            self.outsiders,
+            self.noise,
+            self.local_steps,
+            self.withheld,
+        )
+
+
+def observations(view: View) -> Observations:
+    """Δ of the others = (number of parties) · mean update − own updates (section 3.1, and 3.4 for several parties)."""
+    facts = view.facts
+    data_parties = [party.name for party in facts.with_role(Role.ACTIVE)]
+    members = [name for name in view.coalition if name in data_parties]
+    own = {name: _updates(view, name) for name in members}
+    models, updates, numbers = [], [], []
+    model = _first_model(view)
+    for message in view.at(steps.AGGREGATE):
+        mean = _array(message.payload)
+        mine = sum((own[name][message.round] for name in members), np.zeros_like(mean))
+        models.append(model)
+        updates.append(len(data_parties) * mean - mine)
+        numbers.append(message.round)
+        model = model - mean
+    if not models:
+        raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
+    stacked, rounds = np.array(updates), np.array(numbers, dtype=np.int64)
+    decay = facts.options.get("rate_decay")
+    rate = facts.learning_rate if facts.learning_rate is not None else 1.0
+    return Observations(
+        np.array(models),
+        _cleaned(stacked, facts.fraction_bits),
+        np.asarray(rate / (1 + (float(decay) if decay else 0.0) * rounds), dtype=np.float64),
+        rounds,
+        _outsiders(view),
+        _noise(stacked, facts.fraction_bits),
+        facts.options.get("update") == "asynchronised",
+        facts.options.get("shared_fraction") is not None,
+    )
+
+
+def _cleaned(updates: FloatArray, fraction_bits: int | None) -> FloatArray:
+    """Updates are whole multiples of 2^-fraction_bits: what a mean and a difference of floats added goes away."""
+    if fraction_bits is None:
+        return updates
+    return np.ldexp(np.rint(np.ldexp(updates, fraction_bits)), -fraction_bits)
+
+
+def _noise(updates: FloatArray, fraction_bits: int | None) -> float:
+    in_floats = 4e-16 * float(np.abs(updates).max(initial=0.0))
+    return max(2.0**-fraction_bits if fraction_bits is not None else 0.0, in_floats)
+
+
+def _outsiders(view: View) -> tuple[Outsider, ...]:
+    facts = view.facts
+    again = str(facts.options.get("shuffled") or "").split(",")
+    found = []
+    for message in view.at(steps.ROW_COUNT):
+        if message.sender not in view.coalition and isinstance(message.payload, Scalar):
+            n_rows = int(message.payload.value or 0)
+            size = min(int(facts.options.get("batch_size") or n_rows), n_rows)
+            sizes = tuple(min(size, n_rows - start) for start in range(0, n_rows, size))
+            found.append(Outsider(n_rows, sizes, message.sender in again))
+    if not found:
+        raise MissingFromViewError(f"the view of {', '.join(view.coalition)} has nobody's number of rows")
+    return tuple(found)
+
+
+def _first_model(view: View) -> FloatArray:
+    for message in view.at(steps.FIRST_MODEL):
+        return _array(message.payload)
+    raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no first model")
+
+
+def _updates(view: View, member: str) -> dict[int, FloatArray]:
+    return {record.round: _array(record.value) for record in view.records("update", member)}
+
+
+def _array(payload: object) -> FloatArray:
+    if not isinstance(payload, Array):
+        raise MissingFromViewError(f"an update must be an array; got {type(payload).__name__}")
+    return np.asarray(payload.values, dtype=np.float64)

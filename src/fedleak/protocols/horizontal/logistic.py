@@ -1,0 +1,147 @@
+"""Horizontal logistic regression with the quadratic loss and secure aggregation (Li et al. 2019, section 3.1).
+
+In each round every party computes an update from its own rows, masks it and sends it to the server; the masks cancel
+in the sum, whose mean the server publishes; everybody takes the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Reference
+from fedleak.core.capability import Capability
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.federation import Federation
+from fedleak.core.hooks import Hook
+from fedleak.core.payload import Array
+from fedleak.core.protocol import Protocol
+from fedleak.core.run import Run
+from fedleak.core.settings import Settings
+from fedleak.core.sink import Sink
+from fedleak.core.steps import Role
+from fedleak.crypto.secure_aggregation import opened_sum
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.horizontal.member import RowHolder
+from fedleak.protocols.horizontal.outcome import accuracy, truth_of
+from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+
+
+class HorizontalLogistic(Protocol):
+    name = "horizontal-logistic"
+    aliases = ("hlr",)
+    summary = "horizontal logistic regression on a quadratic loss, updates summed under pairwise masks"
+    reference = Reference("li2019", "section 3.1")
+    settings_type = HorizontalLogisticSettings
+    roles = frozenset({Role.ACTIVE, Role.SERVER})
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = _settings(federation.settings)
+        parties, server_party = _checked(federation, settings)
+        server_rng, *party_rngs = rng.spawn(1 + len(parties))
+        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
+        members = [
+            RowHolder(party, Actor(party.name, party.role, hooks, sink, own), settings)
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        for member in members:
+            member.introduce()
+        for one, other in permutations(members, 2):
+            one.agree_with(other)
+        weights = _first_weights(server, settings, len(parties[0].columns))
+        for member in members:
+            member.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
+        actors = [server, *(member.actor for member in members)]
+        for number in range(settings.rounds):
+            start_round(actors, number)
+            weights = _one_round(members, server, weights, settings.rate(number), settings.fraction_bits)
+        counts = [len(party.train.ids) for party in parties]
+        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), max(counts)))
+        utility = {
+            "train_accuracy": accuracy(parties, weights, test=False),
+            "test_accuracy": accuracy(parties, weights, test=True),
+        }
+        measured = {name: value for name, value in utility.items() if value is not None}
+        return Run(captured.transcript, captured.locals, truth_of(parties), measured)
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        """``n_rows`` is that of the largest party; a round is one update of the model, so epochs count rounds."""
+        own = _settings(settings)
+        return Facts(
+            protocol=cls.name,
+            parties=parties,
+            n_rows=n_rows,
+            batch_size=own.batch_size or n_rows,
+            n_epochs=None,
+            learning_rate=own.learning_rate,
+            initialisation=own.initialisation,
+            approximation="taylor",
+            fraction_bits=own.fraction_bits,
+            options={
+                "update": own.update,
+                "rounds": own.rounds,
+                "batch_size": own.batch_size,
+                "rate_decay": own.rate_decay,
+                "shuffled": ",".join(own.shuffled),
+            },
+        )
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        """Everybody sees the sum of all updates, and knows the model from it; the server too."""
+        return frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+
+
+def _settings(settings: Settings) -> HorizontalLogisticSettings:
+    if not isinstance(settings, HorizontalLogisticSettings):
+        raise InputError(f"settings must be those of {HorizontalLogistic.name}; got {type(settings).__name__}")
+    return settings
+
+
+def _checked(federation: Federation, settings: HorizontalLogisticSettings) -> tuple[tuple[Any, ...], Any]:
+    parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
+    if len(parties) < 2 or len(servers) != 1:
+        raise InputError(
+            f"{federation.protocol} must have two or more active parties and one server; "
+            f"got {len(parties)} and {len(servers)}"
+        )
+    for party in parties:
+        if party.columns != parties[0].columns:
+            raise InputError(f"columns of {party.name} must be those of {parties[0].name}, in the same order")
+        if not len(party.train.ids):
+            raise InputError(f"{party.name} must hold at least one row; got none")
+    names = {party.name for party in parties}
+    for name in settings.shuffled:
+        if name not in names:
+            raise InputError(f"shuffled must name active parties ({', '.join(sorted(names))}); got {name!r}")
+    return parties, servers[0]
+
+
+def _first_weights(server: Actor, settings: HorizontalLogisticSettings, n_columns: int) -> FloatArray:
+    drawn = server.rng.standard_normal(n_columns)
+    first = server.compute(
+        steps.FIRST_MODEL, n_columns, lambda width: drawn if settings.initialisation == "normal" else np.zeros(width)
+    )
+    server.publish(steps.FIRST_MODEL, Array(first))
+    return first
+
+
+def _one_round(
+    members: Sequence[RowHolder], server: Actor, weights: FloatArray, rate: float, fraction_bits: int
+) -> FloatArray:
+    received = []
+    for member in members:
+        payload = member.actor.send(steps.MASKED_UPDATE, server, Array(member.contribute(weights, rate)))
+        received.append(np.asarray(payload.values, dtype=np.uint64))
+    total = server.compute(steps.AGGREGATE, received, lambda vectors: opened_sum(vectors, fraction_bits))
+    mean = server.publish(steps.AGGREGATE, Array(total / len(members)))
+    return weights - mean.values

@@ -1,0 +1,92 @@
+"""Section 3.2: an update over the same rows is an affine map of the model, and d + 1 rounds give it away."""
+
+from __future__ import annotations
+
+from fedleak.core.attack import Reference
+from fedleak.core.capability import Capability
+from fedleak.core.facts import Facts
+from fedleak.core.steps import Role
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+
+
+def rounds_needed(n_columns: int, n_batches: int = 1) -> int:
+    """Row i of the update has d unknowns of α and one of β, and each of the taking-turns batches its own.
+
+    The paper says d pairs; it forgets β.
+    """
+    return n_batches * (n_columns + 1)
+
+
+class LinearUpdate(Theorem):
+    """Δ = λ(αθ/4 − β/2): α = XᵀX and β = XᵀY follow from d + 1 pairs (Δ, θ) in general position.
+
+    General position is assumed: where all parties use all rows in every round, the models follow linear dynamics and
+    become collinear. The attack reports the rank that it finds.
+    """
+
+    name = "li2019/section-3.2"
+    summary = "d + 1 synchronised rounds over the same rows determine the inner products of all columns"
+    reference = Reference("li2019", "section 3.2")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        return Assessment(
+            cls.name,
+            (
+                equals("parties send the gradient of one batch", _option(facts, "update"), "synchronised"),
+                _enough_rounds(facts),
+                _same_rows(facts),
+                undisturbed(facts),
+                revealed(Capability.UPDATE_SUM, facts),
+            ),
+            conclusion="α = XᵀX and β = XᵀY of the others' rows are determined",
+            remedy="batches dealt anew in every round (shuffling), or noise on the updates",
+        )
+
+
+def n_columns(facts: Facts) -> int | None:
+    counts = [party.n_features for party in facts.with_role(Role.ACTIVE)]
+    return counts[0] if counts else None
+
+
+def n_batches(facts: Facts) -> int | None:
+    """Of the largest party."""
+    if facts.n_rows is None or not facts.batch_size:
+        return None
+    return -(-facts.n_rows // facts.batch_size)
+
+
+def undisturbed(facts: Facts) -> Condition:
+    """Neither noise nor a choice of entries stands between the rows and the updates."""
+    statement = "updates are sent whole and without noise"
+    if "update" not in facts.options:
+        return Condition(statement, State.UNKNOWN, "not a horizontal protocol that is known")
+    noise, share = facts.options.get("update_noise"), facts.options.get("shared_fraction")
+    if noise:
+        return Condition(statement, State.FAILS, f"noise of standard deviation {noise}")
+    if share:
+        return Condition(statement, State.FAILS, f"a share of {share} of the entries is sent")
+    return Condition(statement, State.HOLDS, "no such defense is declared")
+
+
+def _option(facts: Facts, name: str) -> str | None:
+    value = facts.options.get(name)
+    return None if value is None else str(value)
+
+
+def _enough_rounds(facts: Facts) -> Condition:
+    columns, batches = n_columns(facts), n_batches(facts)
+    rounds = facts.options.get("rounds")
+    needed = None if columns is None or batches is None else rounds_needed(columns, batches)
+    return at_most("rounds are d + 1 or more for each batch", needed, None if rounds is None else int(rounds))
+
+
+def _same_rows(facts: Facts) -> Condition:
+    statement = "the others' batches are the same in every round"
+    shuffled = facts.options.get("shuffled")
+    if shuffled is None:
+        return Condition(statement, State.UNKNOWN, "not known")
+    outside = [name for name in str(shuffled).split(",") if name and name not in facts.adversary]
+    whole = n_batches(facts) == 1
+    state = State.HOLDS if not outside or whole else State.FAILS
+    return Condition(statement, state, f"dealt anew by {', '.join(outside) or 'nobody'}")

@@ -1,0 +1,60 @@
+"""Masks between pairs: they hide single vectors and vanish in the sum."""
+
+from __future__ import annotations
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedleak.core.errors import CryptoError, PlaintextRangeError
+from fedleak.crypto.secure_aggregation import PRIME, MaskingKey, mask_of, masked, opened_sum
+
+NAMES = ("clinic", "hospital", "lab")
+
+
+@pytest.fixture(scope="module")
+def pair_secrets() -> dict[str, dict[str, bytes]]:
+    keys = {name: MaskingKey() for name in NAMES}
+    return {one: {other: keys[one].shared_with(keys[other].public) for other in NAMES if other != one} for one in NAMES}
+
+
+def test_the_group_is_a_safe_prime_of_2048_bits():
+    assert PRIME.bit_length() == 2048
+    assert gmpy2.is_prime(PRIME)
+    assert gmpy2.is_prime((PRIME - 1) // 2)
+
+
+def test_both_of_a_pair_have_the_same_secret(pair_secrets):
+    assert pair_secrets["clinic"]["lab"] == pair_secrets["lab"]["clinic"]
+    assert pair_secrets["clinic"]["lab"] != pair_secrets["clinic"]["hospital"]
+
+
+def test_masks_cancel_over_all_parties_and_change_with_the_round(pair_secrets):
+    masks = [mask_of(name, pair_secrets[name], 3, 50) for name in NAMES]
+    assert not sum(masks[1:], masks[0]).any()
+    assert all(mask.any() for mask in masks)
+    assert (mask_of("lab", pair_secrets["lab"], 4, 50) != masks[2]).any()
+
+
+@given(st.lists(st.lists(st.floats(-1000, 1000), min_size=4, max_size=4), min_size=3, max_size=3))
+def test_the_sum_is_exact_to_fixed_point(pair_secrets, vectors):
+    sent = [
+        masked(np.array(vector), 30, mask_of(name, pair_secrets[name], 0, 4))
+        for name, vector in zip(NAMES, vectors, strict=True)
+    ]
+    assert np.abs(opened_sum(sent, 30) - np.sum(vectors, axis=0)).max() <= 3 * 2.0**-31 + 1e-12
+
+
+def test_a_missing_vector_does_not_go_unnoticed(pair_secrets):
+    values = np.ones(64)
+    sent = [masked(values, 40, mask_of(name, pair_secrets[name], 0, 64)) for name in NAMES[:2]]
+    with pytest.raises(PlaintextRangeError, match="mask did not cancel"):
+        opened_sum(sent, 40)
+
+
+@pytest.mark.parametrize("key", [0, 1, PRIME - 1, PRIME])
+def test_a_degenerate_public_key_is_refused(key):
+    with pytest.raises(CryptoError, match="public key"):
+        MaskingKey().shared_with(key)
