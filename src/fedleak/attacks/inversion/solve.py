@@ -119,6 +119,8 @@ def _too_few(problem: RotationProblem, n_nodes: int, n_open: int) -> Inversion:
 
 def _explanation(answer: Answer, n_kept: int, n_found: int, n_nodes: int) -> str:
     if answer is Answer.UNIQUE:
+        if n_found == 0:
+            return "one real solution was found, by fitting all known cells at once"
         chosen = "" if n_found == 1 else f", chosen among {n_found} by the cells known beyond the construction"
         return f"one real solution fits{chosen}"
     if answer is Answer.SEVERAL:

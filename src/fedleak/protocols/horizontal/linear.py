@@ -114,7 +114,7 @@ class HorizontalLinear(Protocol):
     def reveals(
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
-        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.LINEAR_RESIDUAL, Capability.MODEL})
         roles = {party.role for party in parties if party.name in coalition}
         if Role.ACTIVE in roles:
             found |= {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.LABELS}
