@@ -124,6 +124,7 @@ def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation
     """Run an attack ("module:Class") on a saved view in a fresh process, with the data of ``others`` on the disk."""
     _ask_oracles(attack, view)
     saved, secrets = folder / "view", folder / "secrets"
+    _ask_oracles(attack, view)
     save_view(view, saved, overwrite=True)
     with secrets_lying_about(others, secrets):
         done = subprocess.run(

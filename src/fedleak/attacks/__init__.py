@@ -26,6 +26,7 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.gram_inversion:FakeFeatureInversion",
         "fedleak.attacks.features.rotation_matching:RotationMatching",
         "fedleak.attacks.features.arbiter_collusion:ArbiterCollusion",
+        "fedleak.attacks.features.average_inversion:AverageInversion",
         "fedleak.attacks.features.equality_solving:EqualitySolving",
         "fedleak.attacks.features.equality_projection:EqualityProjection",
         "fedleak.attacks.features.equality_bayes:EqualityBayes",

@@ -37,7 +37,7 @@ class WatchedSink(Sink):
 
     def message(self, message: Message) -> None:
         self._inner.message(message)
-        if message.step in (steps.BATCH.name, steps.AGGREGATE.name):
+        if message.step in (steps.BATCH.name, steps.AGGREGATE.name, steps.AVERAGED_WEIGHTS.name):
             self._progress.advance()
 
     def record(self, party: str, record: Record) -> None:

@@ -35,6 +35,7 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.li2021.degrees_of_freedom:LinearFreedom",
         "fedleak.theory.li2021.inversion:VerticalInversion",
         "fedleak.theory.li2021.arbiter_collusion:ArbiterCollusion",
+        "fedleak.theory.li2021.horizontal:HorizontalInversion",
         "fedleak.theory.luo2021.exact_equations:ExactEquations",
     ],
 )

@@ -61,7 +61,7 @@ class SingleColumnRecovery(Attack):
 
 def assess_single_column(facts: Facts) -> Assessment:
     by_approximation = {Approximation.CUBIC: CubicFeature, Approximation.PIECEWISE: PiecewiseFeature}
-    theorem = by_approximation.get(Approximation(facts.approximation)) if facts.approximation else None
+    theorem = next((found for name, found in by_approximation.items() if name == facts.approximation), None)
     return (theorem or SingleFeature).assess(facts)
 
 

@@ -19,6 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 DEFAULT_NODES = 5000
 MAX_SOLUTIONS = 256
 DEPENDENT = 1e-7  # a row this close to the rows before it, relative to the largest, adds no direction
+NEARLY_DOUBLE = 1e-3  # a discriminant this little below zero may be a double root
 FLAT = 1e-9  # a known-cell pattern with a smaller singular value does not determine the row
 
 
@@ -149,9 +150,10 @@ def _roots(system: _RowSystem) -> Iterator[FloatArray]:
     used = n_open - 1
     base = right[:used].T @ ((left[:, :used].T @ system.target) / singular[:used])
     discriminant = 1.0 - float(base @ base)
-    # Noise moves the discriminant by at most this; below it there is no real root (a wrong cell, or a wrong branch).
+    # Below the slack there is no real root: a wrong cell, or a wrong branch. Errors of earlier rows have piled up by
+    # now, so the slack is wide; what should have been cut off here fails by its misfit in the end.
     slack = 10 * system.slack * np.sqrt(n_open) / (float(singular[used - 1]) if used else 1.0)
-    if discriminant < -max(slack, 1e-9):
+    if discriminant < -max(slack, NEARLY_DOUBLE):
         return
     height = np.sqrt(max(discriminant, 0.0))
     yield base + height * right[-1]

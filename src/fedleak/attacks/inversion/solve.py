@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from fedleak.attacks.inversion.fit import fit_rotation
-from fedleak.attacks.inversion.polish import equations, polish
+from fedleak.attacks.inversion.polish import Polished, equations, polish
 from fedleak.attacks.inversion.problem import RotationProblem
 from fedleak.attacks.inversion.search import DEFAULT_NODES, search
 from fedleak.core.arrays import FloatArray
@@ -45,33 +45,48 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     """Every rotation that fits, or the reason why there is none to be named."""
     found = search(problem, max_nodes=max_nodes)
     rotations = found.rotations
-    if not rotations and found.open_directions > 0:
+    polished = _polished(problem, rotations)
+    limit = CONTRADICTION * problem.tolerance
+    if not polished or polished[0].misfit > limit:
+        # No row was known well enough to start with, or errors piled up on the way: fit all cells at once.
         fitted = fit_rotation(problem, rng)
-        rotations = () if fitted is None else (fitted,)
-        if not rotations:
+        polished = polished if fitted is None else _polished(problem, (*rotations, fitted))
+    if not polished:
+        if found.open_directions > 0:
             return _too_few(problem, found.n_nodes, found.open_directions)
-    if not rotations:
         why = "no real solution: a known cell is wrong or noisier than the trajectory allows"
         return Inversion(Answer.CONTRADICTION, (), 0, found.n_nodes, float("inf"), float("inf"), 0, why)
-    polished = sorted((polish(problem, rotation) for rotation in rotations[:MAX_POLISHED]), key=lambda p: p.misfit)
     best = polished[0]
     condition, n_free = _conditioning(problem, best.rotation)
     if n_free > 0:
         return _too_few(problem, found.n_nodes, n_free)
-    limit = CONTRADICTION * problem.tolerance
     if best.misfit > limit:
         why = (
             f"the known cells contradict the trajectory: they miss by {best.misfit:.2g}, "
             f"rounding explains {problem.tolerance:.2g}"
         )
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
-    kept = [p for p in polished if p.misfit <= max(limit, 3 * best.misfit)]
-    answer = Answer.UNIQUE if len(kept) == 1 else Answer.SEVERAL
+    kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
+    candidates = _distinct([problem.factor @ one.rotation for one in kept], limit)
+    answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     if not found.complete and answer is Answer.UNIQUE:
         answer = Answer.BUDGET
-    candidates = tuple(problem.factor @ p.rotation for p in kept)
-    why = _explanation(answer, len(kept), len(rotations), found.n_nodes)
+    why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
     return Inversion(answer, candidates, len(rotations), found.n_nodes, best.misfit, condition, 0, why)
+
+
+def _polished(problem: RotationProblem, rotations: tuple[FloatArray, ...]) -> list[Polished]:
+    """Best first."""
+    return sorted((polish(problem, rotation) for rotation in rotations[:MAX_POLISHED]), key=lambda one: one.misfit)
+
+
+def _distinct(tables: list[FloatArray], limit: float) -> tuple[FloatArray, ...]:
+    """Two roots may polish to one solution; tables that differ by less than the limit are one answer."""
+    kept: list[FloatArray] = []
+    for table in tables:
+        if all(float(np.abs(table - other).max()) > limit for other in kept):
+            kept.append(table)
+    return tuple(kept)
 
 
 def _conditioning(problem: RotationProblem, rotation: FloatArray) -> tuple[float, int]:
@@ -104,6 +119,8 @@ def _too_few(problem: RotationProblem, n_nodes: int, n_open: int) -> Inversion:
 
 def _explanation(answer: Answer, n_kept: int, n_found: int, n_nodes: int) -> str:
     if answer is Answer.UNIQUE:
+        if n_found == 0:
+            return "one real solution was found, by fitting all known cells at once"
         chosen = "" if n_found == 1 else f", chosen among {n_found} by the cells known beyond the construction"
         return f"one real solution fits{chosen}"
     if answer is Answer.SEVERAL:

@@ -29,7 +29,7 @@ from fedleak.protocols.horizontal.linear import HorizontalLinear, HorizontalLine
 
 ATTACKER, VICTIM, SERVER = "attacker", "victim", "server"
 EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
-ROUNDS = 400
+ROUNDS = 1500
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.view import View
 from fedleak.papers.li2021.figures import VerticalCase
 from fedleak.papers.li2021.knowledge import WIDE, CellPlan, plan_cells
 from fedleak.papers.li2021.vertical_run import VICTIM, VerticalRun, attackers_view, run_case
@@ -41,7 +42,6 @@ class Measured:
 
 def measure_case(case: VerticalCase, *, logistic: bool, seed: int) -> Measured:
     result, ids, gram = _trajectory(case, logistic, seed)
-    rng = np.random.default_rng([seed, 7])
     median = np.median(result.rows, axis=0)
     baseline = _relative_error(np.broadcast_to(median, result.rows.shape), result.rows, Knowledge())
     where = f"{'shuffled mini-batches' if result.shuffled else 'one recurring batch'}, {len(result.rows)} rows"
@@ -49,8 +49,8 @@ def measure_case(case: VerticalCase, *, logistic: bool, seed: int) -> Measured:
     if isinstance(gram, NotIdentified):
         return Measured(None, baseline, None, None, None, None, None, f"{where}; not identified: {gram.why}")
     exact = _exact_gram(result) if case.victim_features >= WIDE else None
-    exact_error = None if exact is None else _solve(result, ids, exact, seed, rng)[1]
-    guess, error, kdr, seconds, n_extra = _solve(result, ids, gram, seed, rng)
+    exact_error = None if exact is None else _solve(result, ids, exact, seed)[1]
+    guess, error, kdr, seconds, n_extra = _solve(result, ids, gram, seed)
     extra = f"{n_extra} known cells beyond the paper's" if n_extra else "the paper's known cells"
     true_gram = result.rows @ result.rows.T
     return Measured(
@@ -78,20 +78,30 @@ def _trajectory(
 
 
 def _solve(
-    result: VerticalRun, ids: IntArray, gram: GramEstimate, seed: int, rng: np.random.Generator
+    result: VerticalRun, ids: IntArray, gram: GramEstimate, seed: int
 ) -> tuple[Guess, float | None, float, float, int]:
     """Raise the known cells until the view itself says that one solution is left."""
     for knowledge, n_beyond in _knowledge_levels(result, seed):
         n_extra = n_beyond
         view = attackers_view(result, knowledge)
-        began = time.perf_counter()
-        guess = invert_gram(view, ids, gram, rng)
-        seconds = time.perf_counter() - began
+        guess, seconds = _timed(view, ids, gram, seed)
         if guess.status is Status.RECOVERED:
             break
     kdr = len(knowledge.cells[0].values) / result.rows.size
     error = _relative_error(guess.values, result.rows, knowledge) if guess.status is Status.RECOVERED else None
     return guess, error, kdr, seconds, n_extra
+
+
+def _timed(view: View, ids: IntArray, gram: GramEstimate, seed: int) -> tuple[Guess, float]:
+    """The fastest of three: a busy machine only ever adds to the time. Long ones are timed once."""
+    seconds = float("inf")
+    for _ in range(3):
+        began = time.perf_counter()
+        guess = invert_gram(view, ids, gram, np.random.default_rng([seed, 7]))
+        seconds = min(seconds, time.perf_counter() - began)
+        if seconds > 0.5:
+            break
+    return guess, seconds
 
 
 def _knowledge_levels(result: VerticalRun, seed: int) -> Iterator[tuple[Knowledge, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class HorizontalLinearSettings(Settings):
             raise InputError(f"rounds must be 1 or more; got {self.rounds}")
         if self.batch_size < 0:
             raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be above 0; got {self.learning_rate}")
+        if not 0 < self.learning_rate < inf:
+            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
         if not 8 <= self.fraction_bits <= 52:
             raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
         if self.initialisation not in INITIALISATIONS:
@@ -124,7 +125,7 @@ class HorizontalLinear(Protocol):
     def reveals(
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
-        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.LINEAR_RESIDUAL, Capability.MODEL})
         roles = {party.role for party in parties if party.name in coalition}
         if Role.ACTIVE in roles:
             found |= {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.LABELS}

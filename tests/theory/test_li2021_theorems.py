@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedleak.attacks import ATTACKS
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
@@ -118,3 +119,8 @@ def test_secure_aggregation_hides_one_party_among_two(secure, state):
     held = frozenset({Capability.AVERAGED_WEIGHTS, Capability.KNOWN_CELLS})
     found = Facts("horizontal-linear", parties, n_rows=20, options=options).seen_by(("a", "server"), held)
     assert HorizontalInversion.assess(found).state is state
+
+
+@pytest.mark.parametrize("attack", list(ATTACKS), ids=lambda plugin: plugin.name)
+def test_every_attack_has_something_to_say_about_linear_regression(attack):
+    assert attack.predict(facts(approximation="exact")).reasons
