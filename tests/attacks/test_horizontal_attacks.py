@@ -7,8 +7,8 @@ import pytest
 
 from fedleak.attacks.features.binary_records import BinaryRecords
 from fedleak.attacks.features.column_products import ColumnProducts
-from fedleak.attacks.gram.columns import binary_columns, bounds_from_binary
-from fedleak.attacks.gram.labels import labels_of_rows
+from fedleak.attacks.binary.columns import binary_columns, bounds_from_binary
+from fedleak.attacks.binary.labels import labels_of_rows
 from fedleak.core.guess import Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret

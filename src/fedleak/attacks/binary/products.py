@@ -7,8 +7,8 @@ from math import lcm
 
 import numpy as np
 
-from fedleak.attacks.gram.linear_fit import AffineFit, fit_rows
-from fedleak.attacks.gram.local_steps import (
+from fedleak.attacks.binary.linear_fit import AffineFit, fit_rows
+from fedleak.attacks.binary.local_steps import (
     LocalSteps,
     Product,
     alike_steps,
@@ -16,7 +16,7 @@ from fedleak.attacks.gram.local_steps import (
     sum_of_grams,
     without_mean_spread,
 )
-from fedleak.attacks.gram.observations import Observations
+from fedleak.attacks.binary.observations import Observations
 from fedleak.core.arrays import FloatArray
 
 ROUNDS_SAFELY = 0.35  # farther than this from an integer, an entry is not taken for one
