@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.attacks.features.binary_records import BinaryRecords
-from fedleak.attacks.features.column_products import ColumnProducts
 from fedleak.attacks.binary.columns import binary_columns, bounds_from_binary
 from fedleak.attacks.binary.labels import labels_of_rows
+from fedleak.attacks.features.binary_records import BinaryRecords
+from fedleak.attacks.features.column_products import ColumnProducts
 from fedleak.core.guess import Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret

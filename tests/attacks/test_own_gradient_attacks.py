@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from federations import run, sealed, sealed_arbiter, seen, vertical
+from fedleak.attacks.labels.own_weights import OwnWeights
 from fedleak.attacks.labels.residual_recovery import ResidualRecovery
 from fedleak.attacks.labels.residual_sign import ResidualSign
 from fedleak.attacks.own_gradient import BatchSystem, solve
@@ -98,3 +99,12 @@ def test_the_prediction_follows_corollary_3_2(batch_size, verdict):
     result = run(vertical({"bank": 2, "fintech": 8}, sealed(batch_size=batch_size, epochs=1)))
     facts = seen(result, ("fintech",), RESIDUALS).facts
     assert ResidualRecovery.predict(facts).verdict is verdict
+
+
+def test_an_arbiter_in_the_coalition_adds_no_weights():
+    """It has neither columns nor weights: the guess is that of its partner alone."""
+    name = "vertical-logistic-arbiter"
+    result = run(vertical({"bank": 2, "fintech": 4, "referee": 0}, sealed_arbiter(epochs=1), protocol=name))
+    alone = OwnWeights().run(seen(result, ("fintech",), LABELS, name), rng=RNG)
+    together = OwnWeights().run(seen(result, ("referee", "fintech"), LABELS, name), rng=RNG)
+    assert alone.values.tobytes() == together.values.tobytes()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +35,16 @@ def scenario(tmp_path) -> Path:
     path = tmp_path / "scenario.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory) -> Path:
+    """The folder that one audit of the small scenario wrote; tests must leave it as it is."""
+    folder = tmp_path_factory.mktemp("audited")
+    (folder / "scenario.toml").write_text(SMALL)
+    done = fedleak("audit", "scenario.toml", "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
 
 
 def test_help_loads_nothing_heavy(tmp_path):
@@ -71,21 +83,15 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     }
 
 
-def test_fail_on_gives_exit_code_1(scenario, tmp_path):
-    assert fedleak("audit", scenario, "--out", tmp_path / "out", "--fail-on", "high", cwd=tmp_path).returncode == 1
-
-
-def test_a_report_renders_again(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    done = fedleak("report", tmp_path / "out" / "report.json", "--html", tmp_path / "again.html", cwd=tmp_path)
+def test_a_report_renders_again(audited, tmp_path):
+    done = fedleak("report", audited / "report.json", "--html", tmp_path / "again.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "fintech" in done.stdout
     assert "<html" in (tmp_path / "again.html").read_text()
 
 
-def test_inspect_shows_who_sent_what(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    done = fedleak("inspect", tmp_path / "out" / "transcripts" / "no-defense", "--json", "-", cwd=tmp_path)
+def test_inspect_shows_who_sent_what(audited, tmp_path):
+    done = fedleak("inspect", audited / "transcripts" / "no-defense", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     rounds = 4 * 10
@@ -96,9 +102,9 @@ def test_inspect_shows_who_sent_what(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated index", "truncated header", "missing segment", "not a folder"])
-def test_a_damaged_transcript_is_one_line_and_exit_2(damage, scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
-    folder = tmp_path / "out" / "transcripts" / "no-defense"
+def test_a_damaged_transcript_is_one_line_and_exit_2(damage, audited, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(audited / "transcripts" / "no-defense", folder)
     if damage == "truncated index":
         index = folder / "index.jsonl"
         index.write_bytes(index.read_bytes()[:-40])
@@ -114,8 +120,9 @@ def test_a_damaged_transcript_is_one_line_and_exit_2(damage, scenario, tmp_path)
     assert done.stdout == ""
 
 
-def test_a_redacted_report_holds_no_exhibit(scenario, tmp_path):
-    fedleak("audit", scenario, "--out", tmp_path / "out", "--redact", cwd=tmp_path)
+def test_redact_leaves_true_values_out_and_fail_on_gives_exit_code_1(scenario, tmp_path):
+    arguments = ("audit", scenario, "--out", tmp_path / "out", "--redact", "--fail-on", "high")
+    assert fedleak(*arguments, cwd=tmp_path).returncode == 1, "a severe finding at --fail-on high"
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert all(finding["exhibit"] is None for finding in found["findings"])
 
@@ -172,6 +179,61 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_
     assert message in lines[0]
     assert done.stdout == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_names_of_parties_are_printed_and_stored_as_they_are(scenario, tmp_path):
+    """A slash is no folder of transcripts, a bracket no colour."""
+    name = "../[red]x[/bold]"
+    noise = f'sigma = 12.0\nparties = ["{name}"]'
+    scenario.write_text(SMALL.replace('"fintech"', f'"{name}"').replace("sigma = 12.0", noise))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml", "out"}
+    stored = {path.name for path in (tmp_path / "out" / "transcripts").iterdir()}
+    assert len(stored) == 2
+    assert "no-defense" in stored
+    checked = fedleak("check", scenario, cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_wrong_labels_leave_no_folder_behind(scenario, tmp_path):
+    iris = (("breast_cancer", "iris"), ("max_rows = 100", 'task = "multiclass"'))
+    columns = (("n_columns = 7", "n_columns = 2"), ("n_columns = 23", "n_columns = 2"))
+    scenario.write_text(changed(*iris, *columns))
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "labels of bank must be 0 or 1" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_audit_writes_its_report(scenario, tmp_path):
+    scenario.write_text(changed(("epochs = 4", "epochs = 1000000")))
+    command = [sys.executable, "-m", "fedleak", "audit", str(scenario), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as run:
+        assert run.stderr is not None
+        assert b"vertical-logistic" in run.stderr.readline()  # training has begun
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 3
+    assert b"interrupted" in errors
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert {finding["outcome"] for finding in found["findings"]} == {"skipped"}
+    assert list((tmp_path / "out" / "transcripts").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [("audit", "--out"), ("check", "--json"), ("list", "--json")])
+def test_a_place_that_cannot_be_written_is_exit_2(option, scenario, tmp_path):
+    command, name = option
+    target = scenario if name == "--out" else tmp_path
+    subject = "attacks" if command == "list" else scenario
+    done = fedleak(command, subject, name, target, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "must be a f" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
 def test_missing_values_are_named_with_the_remedy(scenario, tmp_path):

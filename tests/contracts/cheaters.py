@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,8 +20,79 @@ class ReadsTheVictimsFile(ResidualSign):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         with np.load(Path.cwd() / "bank.npz") as data:
-            labels = np.asarray(data["labels"], dtype=float)
-        return Guess(view.target, Status.RECOVERED, np.arange(len(labels)), labels[:, None])
+            return _answer(view, data["labels"])
+
+
+class FollowsTheEnvironment(ResidualSign):
+    """Opens the data in the folder that the environment names."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        with np.load(Path(os.environ["FEDLEAK_DATA"]) / "bank.npz") as data:
+            return _answer(view, data["labels"])
+
+
+class TakesADetour(ResidualSign):
+    """Opens the same file by a name that seems to lie elsewhere."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        with np.load("/proc/self/cwd/bank.npz") as data:
+            return _answer(view, data["labels"])
+
+
+class ReadsItsOwnProcess(ResidualSign):
+    """Looks for paths in what the system tells of the process."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        Path("/proc/self/environ").read_bytes()
+        return super().run(view, rng=rng)
+
+
+class ImportsTheLoader(ResidualSign):
+    """Imports by name what the import contracts keep from it."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        data = importlib.import_module("fedleak.data")
+        table = data.load_table(data.DataSpec(source="sklearn:breast_cancer", max_rows=60))
+        return _answer(view, table.labels)
+
+
+class KnowsTheTable(ResidualSign):
+    """Takes the controls' table from the package that ships it."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        from sklearn.datasets import load_breast_cancer
+
+        return _answer(view, load_breast_cancer().target)
+
+
+class LeavesANote(ResidualSign):
+    """Writes where it may read, for a later process to find."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        import fedleak
+
+        with open(Path(fedleak.__file__).with_name("note"), "x"):
+            return super().run(view, rng=rng)
+
+
+class SearchesTheMemory(ResidualSign):
+    """Looks for the truth among all objects of the process, and is honest where there is none."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        for found in gc.get_objects():
+            if type(found).__name__ == "Truth" and view.target in found.secrets:
+                secret = found.secrets[view.target]
+                return Guess(view.target, Status.RECOVERED, secret.ids, secret.values)
+        return super().run(view, rng=rng)
+
+
+class BendsTheYardstick(ResidualSign):
+    """Answers anything, and has the metric call it right."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        metric = importlib.import_module("fedleak.metrics.label_accuracy").LabelAccuracy
+        metric.cell_scores = lambda self, cells, truth, unknown: np.ones(truth.values.shape)
+        return super().run(view, rng=rng)
 
 
 class LooksAtTheFolder(ResidualSign):
@@ -48,3 +122,7 @@ class NeverTries(ResidualSign):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         ids = np.asarray(view.table("features").ids, dtype=np.int64)
         return Guess(view.target, Status.RECOVERED, ids, np.ones((len(ids), 1)))
+
+
+def _answer(view: View, labels: np.ndarray) -> Guess:
+    return Guess(view.target, Status.RECOVERED, np.arange(len(labels)), np.asarray(labels, dtype=float)[:, None])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +21,7 @@ from fedleak.audit.planning import plan_audit
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import load_scenario
 from fedleak.core.attack import Attack
+from fedleak.core.defense import Defense
 from fedleak.core.federation import Federation, Party
 from fedleak.core.run import Run
 from fedleak.core.sink import MemorySink
@@ -47,12 +52,14 @@ def control(name: str) -> Scenario:
 
 
 @lru_cache(maxsize=32)
-def situation(name: str, *, seed: int = 0, other_secrets: bool = False) -> Situation:
+def situation(name: str, *, seed: int = 0, other_secrets: bool = False, defense: Defense | None = None) -> Situation:
     """Run the control; with ``other_secrets`` every party outside the coalition has its rows shuffled."""
     scenario = replace(control(name), seed=seed)
     planned, task = _find(plan_audit(scenario), name)
     if other_secrets:
         planned = replace(planned, federation=_with_other_secrets(planned.federation, task, seed))
+    if defense:
+        planned = replace(planned, federation=defense.configure(planned.federation), defense=defense)
     protocol = PROTOCOLS.get(planned.federation.protocol)()
     run = protocol.run(planned.federation, rng=np.random.default_rng(seed), hooks=planned.hooks, sink=MemorySink())
     coalition = task.adversary.parties
@@ -97,36 +104,52 @@ def _shuffled(party: Party, rng: np.random.Generator) -> Party:
     return replace(party, train=replace(party.train, features=party.train.features[order], labels=labels))
 
 
-def leave_secrets(federation: Federation, folder: Path) -> None:
-    """Lay the whole federation's data where a cheating attack would look for it."""
+@contextmanager
+def secrets_lying_about(federation: Federation, folder: Path) -> Iterator[None]:
+    """The whole federation's data where a cheating attack would look for them, and nobody else's."""
     folder.mkdir()
     for party in federation.parties:
         np.savez(folder / f"{party.name}.npz", features=party.train.features, labels=_labels(party))
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder)
 
 
 def _labels(party: Party) -> np.ndarray:
     return np.zeros(0) if party.train.labels is None else np.asarray(party.train.labels)
 
 
-def guess_in_isolation(attack: str, view: View, saved: Path, secrets: Path) -> bytes:
-    """Save the view and run an attack ("module:Class") on it in a fresh process whose only data are ``secrets``."""
-    save_view(view, saved)
-    done = subprocess.run(
-        [sys.executable, str(ISOLATED), attack, str(saved)],
-        cwd=secrets,
-        capture_output=True,
-        env={
-            "PATH": "",
-            "FEDLEAK_DATA": str(secrets),
-            "PYTHONPATH": ":".join(_import_folders()),
-            "OMP_NUM_THREADS": "1",
-        },
-        check=False,
-        timeout=120,
-    )
+def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation) -> bytes:
+    """Run an attack ("module:Class") on a saved view in a fresh process, with the data of ``others`` on the disk."""
+    _ask_oracles(attack, view)
+    saved, secrets = folder / "view", folder / "secrets"
+    save_view(view, saved, overwrite=True)
+    with secrets_lying_about(others, secrets):
+        done = subprocess.run(
+            [sys.executable, str(ISOLATED), attack, str(saved)],
+            cwd=secrets,
+            capture_output=True,
+            env={
+                "PATH": "",
+                "FEDLEAK_DATA": str(secrets),
+                "PYTHONPATH": ":".join(_import_folders()),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OMP_NUM_THREADS": "1",
+            },
+            check=False,
+            timeout=120,
+        )
     if done.returncode:
         raise IsolationError(done.stderr.decode()[-2000:])
     return done.stdout
+
+
+def _ask_oracles(attack: str, view: View) -> None:
+    """A saved view replays its oracles' logs: the attack asks its questions here, with the randomness it has there."""
+    if view.oracles:
+        module, _, name = attack.partition(":")
+        getattr(import_module(module), name)().run(view, rng=np.random.default_rng(0))
 
 
 class IsolationError(Exception):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cheaters import RemembersTheTruth
+from cheaters import BendsTheYardstick, RemembersTheTruth
 from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks import ATTACKS
 from fedleak.core.guess import Guess, Status
 from fedleak.metrics import metrics_for
+from fedleak.metrics.label_accuracy import LabelAccuracy
 
 SEEDS = range(6)
 
@@ -53,3 +54,8 @@ def test_a_cheater_that_knows_the_truth_is_caught():
         RemembersTheTruth.smuggled = dict(zip(truth.ids.tolist(), truth.values[:, 0].tolist(), strict=True))
 
     assert significantly_positive(null_gains("residual-sign", RemembersTheTruth, before=smuggle))
+
+
+def test_a_cheater_that_bends_the_metric_is_caught(monkeypatch):
+    monkeypatch.setattr(LabelAccuracy, "cell_scores", LabelAccuracy.cell_scores)  # put back afterwards
+    assert significantly_positive(null_gains("residual-sign", BendsTheYardstick))

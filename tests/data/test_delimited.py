@@ -156,3 +156,9 @@ def test_unknown_target_and_drop(tmp_path: Path) -> None:
         load(source, target="age", drop=("age",))
     with pytest.raises(DataError, match=r"at least one feature column"):
         load(source, target="age", drop=("job", "income"))
+
+
+@pytest.mark.parametrize("name", ["a" * 5000 + ".csv", "a" * 5000, "zero\0byte.csv"])
+def test_a_path_that_no_system_takes_is_an_error_and_no_traceback(name: str) -> None:
+    with pytest.raises(DataError, match="a data file must have a path that can be looked up"):
+        load(name)

@@ -9,7 +9,7 @@ from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.secret import Secret, SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
-from fedleak.metrics.cells_recovered import CellsRecovered
+from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
 from fedleak.metrics.label_accuracy import LabelAccuracy
 from fedleak.metrics.mean_error import MeanError
 
@@ -59,10 +59,19 @@ def test_candidates_score_as_their_mean_never_the_best():
 
 def test_cells_recovered_counts_one_percent_of_the_range():
     true = truth([[0.0, 5.0], [100.0, 6.0], [50.0, 7.0]])
-    made = guess(FEATURES, [[0.9, 5.0], [98.0, 6.03], [np.nan, 7.0]])
+    made = guess(FEATURES, [[0.9, 5.0], [98.0, 6.03], [10.0, 7.0]])
     found = score(CellsRecovered(), made, true)
     assert found.value == pytest.approx(3 / 6)  # 0.9 of 100 and two exact ones; 0.03 of 2 is too far
     assert found.baseline == pytest.approx(2 / 6)  # one constant a column hits one cell each
+
+
+def test_a_cell_without_a_guess_scores_as_the_baseline_and_is_not_recovered():
+    true = truth([[0.0], [0.0], [0.0], [100.0]])
+    made = guess(FEATURES, [[np.nan], [np.nan], [np.nan], [100.0]])
+    found = score(CellsRecovered(), made, true)
+    assert found.value == 1.0
+    assert found.baseline == 0.75
+    assert recovered_share(made, true, Knowledge(), NOTHING) == 0.25
 
 
 def test_known_cells_count_neither_way():

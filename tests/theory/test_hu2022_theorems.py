@@ -250,3 +250,35 @@ def test_appendix_theorems() -> None:
     assert state("hu2022/theorem-e.2", facts(approximation="cubic")) is State.UNKNOWN  # Q is an assumption
     assert state("hu2022/theorem-e.2", facts(approximation="cubic", n_passive=2)) is State.FAILS
     assert state("hu2022/theorem-f.1", facts(approximation="piecewise", n_epochs=1)) is State.FAILS
+
+
+def test_theorem_6_4_bounds_a_real_noised_training() -> None:
+    rng = np.random.default_rng(5)
+    rows, n_rounds, size, sigma, delta = _unit_rows(rng, 64, 6), 400, 16, 2.0, 0.1
+    signs = np.sign(rows @ rng.standard_normal(6))
+
+    def loss(weights: np.ndarray) -> float:
+        return float(np.mean((rows @ weights - 2 * signs) ** 2) / 8)  # eq. 43
+
+    best = np.linalg.lstsq(rows, 2 * signs, rcond=None)[0]
+    error = error_bound(sigma, size, n_rounds, delta=delta)
+    radius = 2 * float(np.linalg.norm(best))
+    bound = utility_bound(
+        gradient_bound=3.0, error=error, start=float(np.linalg.norm(best)), radius=radius, rounds=n_rounds, delta=delta
+    )
+    weights, total, farthest, steepest = np.zeros(6), np.zeros(6), 0.0, 0.0
+    for _ in range(n_rounds):
+        total += weights
+        batch = rng.choice(64, size, replace=False)
+        residual = rows[batch] @ weights / 4 - signs[batch] / 2
+        noise = sigma * rng.standard_normal((2, size)) / 4
+        gradient = np.concatenate(
+            [rows[batch][:, :3].T @ (residual + noise[0]), rows[batch][:, 3:].T @ (residual + noise[1])]
+        )
+        farthest = max(farthest, float(np.linalg.norm(weights - best)))
+        steepest = max(steepest, float(np.abs(residual).max()))
+        weights = weights - bound.step_size * gradient / size
+    assert steepest <= 3.0  # G
+    assert farthest <= radius  # C
+    assert loss(total / n_rounds) <= loss(best) + bound.excess
+    assert loss(total / n_rounds) < loss(np.zeros(6))  # and something was learnt

@@ -19,5 +19,12 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
         "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",
         "fedleak.attacks.features.score_gram_recovery:ScoreGramRecovery",
+        "fedleak.attacks.scores.score_recovery:ScoreRecovery",
+        "fedleak.attacks.gram.gram_recovery:GramRecovery",
+        "fedleak.attacks.weights.prediction_queries:PredictionQueries",
+        "fedleak.attacks.features.gram_inversion:GramInversion",
+        "fedleak.attacks.features.gram_inversion:FakeFeatureInversion",
+        "fedleak.attacks.features.rotation_matching:RotationMatching",
+        "fedleak.attacks.features.arbiter_collusion:ArbiterCollusion",
     ],
 )

@@ -11,7 +11,15 @@ from fedleak.theory.hu2022.packed_equations import PackedEquations, enough_slots
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
 
 DEVIATION = "packed-products"
-REQUIRES = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.BATCH_IDS, Capability.CIPHERTEXTS})
+REQUIRES = frozenset(
+    {
+        Capability.OWN_FEATURES,
+        Capability.OWN_WEIGHTS,
+        Capability.BATCH_IDS,
+        Capability.CIPHERTEXTS,
+        Capability.TWO_CLASSES,
+    }
+)
 
 
 def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:

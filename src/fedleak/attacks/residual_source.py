@@ -12,10 +12,8 @@ from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, IntegerArray
 from fedleak.core.view import View
+from fedleak.crypto import opened_shares
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
-
-OPENED_SHARES = "opened-shares-from-"  # + partner: signed integers modulo 2^OPENED_BITS
-OPENED_BITS = 512
 
 
 def solved_batches(view: View) -> Iterator[SolvedBatch]:
@@ -31,7 +29,7 @@ def solved_batches(view: View) -> Iterator[SolvedBatch]:
 def deviating_member(view: View) -> str | None:
     """The member of the coalition that opened its partners' shares, if one did."""
     for member in view.coalition:
-        if any(record.name.startswith(OPENED_SHARES) for record in view.locals.get(member, ())):
+        if any(record.name.startswith(opened_shares.PREFIX) for record in view.locals.get(member, ())):
             return member
     return None
 
@@ -76,20 +74,14 @@ def _residuals(
 
 def opened_sums(view: View, member: str) -> dict[int, FloatArray]:
     """By round: the sum of all partners' shares, in which their pairwise blinds cancel."""
-    by_round: dict[int, list[list[int]]] = {}
+    by_round: dict[int, list[IntegerArray]] = {}
     for record in view.locals.get(member, ()):
-        if record.name.startswith(OPENED_SHARES) and isinstance(record.value, IntegerArray):
-            by_round.setdefault(record.round, []).append(record.value.to_ints())
+        if record.name.startswith(opened_shares.PREFIX) and isinstance(record.value, IntegerArray):
+            by_round.setdefault(record.round, []).append(record.value)
     n_partners = max((len(parts) for parts in by_round.values()), default=0)
     fraction_bits = view.facts.fraction_bits or 40
     complete = {number: parts for number, parts in by_round.items() if len(parts) == n_partners}
-    return {number: _decoded_sum(parts, fraction_bits) for number, parts in complete.items()}
-
-
-def _decoded_sum(parts: list[list[int]], fraction_bits: int) -> FloatArray:
-    modulus, half, unit = 1 << OPENED_BITS, 1 << (OPENED_BITS - 1), 1 << fraction_bits
-    totals = [sum(values) % modulus for values in zip(*parts, strict=True)]
-    return np.array([(total - modulus if total >= half else total) / unit for total in totals])
+    return {number: opened_shares.decoded_sum(parts, fraction_bits) for number, parts in complete.items()}
 
 
 def first_known(batches: Iterator[SolvedBatch], *, silent: float = 0.0) -> tuple[IntArray, IntArray, FloatArray]:

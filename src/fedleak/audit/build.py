@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from fedleak.audit.randomness import stream
-from fedleak.audit.scenario import PartySpec, Scenario
+from fedleak.audit.scenario import WITHOUT_DATA, PartySpec, Scenario
 from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.federation import Federation, Party, Slice
@@ -24,8 +24,6 @@ from fedleak.data import (
     split_vertical,
 )
 
-WITHOUT_DATA = (Role.ARBITER, Role.SERVER)
-
 
 def build_federation(scenario: Scenario) -> Federation:
     """Load the table and deal it out."""
@@ -35,7 +33,9 @@ def build_federation(scenario: Scenario) -> Federation:
         members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
     else:
         labels_at = _label_holder(scenario).name
-        members = split_vertical(table, _partition(scenario), labels_at=labels_at, test_share=test_share, rng=rng)
+        members = split_vertical(
+            table, _partition(scenario, len(table.source_columns)), labels_at=labels_at, test_share=test_share, rng=rng
+        )
     helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
     return Federation(
         scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
@@ -75,18 +75,33 @@ def _label_holder(scenario: Scenario) -> PartySpec:
     return holders[0]
 
 
-def _partition(scenario: Scenario) -> VerticalPartition:
+def _partition(scenario: Scenario, n_available: int) -> VerticalPartition:
     members = _data_parties(scenario)
     by = scenario.partition.by
     if by == "columns":
-        return ByColumns({spec.name: spec.columns for spec in members})
-    shares = _shares(members, by)
+        _check_named(members)
+        return ByColumns({spec.name: spec.columns for spec in members}, scenario.partition.unassigned)
+    shares = _shares(members, by, n_available)
     return ByRatio(shares) if by == "ratio" else ByCorrelation(shares)
 
 
-def _shares(members: Sequence[PartySpec], by: str) -> dict[str, float]:
+def _check_named(members: Sequence[PartySpec]) -> None:
+    for spec in members:
+        if spec.n_columns is not None or spec.share is not None:
+            raise ScenarioError(
+                f"federation.parties: {spec.name!r} must name its columns while federation.partition.by is "
+                '"columns"; set by = "ratio" to deal columns out by number or share'
+            )
+
+
+def _shares(members: Sequence[PartySpec], by: str, n_available: int) -> dict[str, float]:
     counts = {spec.name: spec.n_columns for spec in members if spec.n_columns is not None}
-    if len(counts) == len(members) and sum(counts.values()) > 0:
+    if len(counts) == len(members):
+        if sum(counts.values()) != n_available:
+            raise ScenarioError(
+                f"federation.parties: n_columns must add up to the {n_available} columns of the table; got "
+                f"{sum(counts.values())}. Use share for proportions, or leave columns out with data.drop"
+            )
         return {name: count / sum(counts.values()) for name, count in counts.items()}
     shares = {spec.name: spec.share for spec in members if spec.share is not None}
     if len(shares) < len(members):

@@ -16,9 +16,9 @@ from fedleak.core.score import Score
 from fedleak.core.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned, answers_of
+from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
 
 MAX_EXHIBIT_CELLS = 300
-CELLS_METRIC = "cells-recovered"
 
 
 def judge(
@@ -48,7 +48,7 @@ def judge(
         severity=severity(main, guess.secret.kind) if main and outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         further_scores=tuple(scores[1:]),
-        cells_recovered=next((score.value for score in scores if score.metric == CELLS_METRIC), None),
+        cells_recovered=_cells_recovered(guess, values, knowledge, task) if scores else None,
         evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
         exhibit=_exhibit(guess, values, task) if scores else None,
     )
@@ -75,6 +75,12 @@ def _outcome(status: Status, score: Score | None) -> Outcome:
     if status is Status.UNDETERMINED or score is None:
         return Outcome.UNDETERMINED
     return Outcome.LEAK if score.beats_baseline else Outcome.NO_LEAK
+
+
+def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, task: Task) -> float | None:
+    if guess.secret.kind not in CellsRecovered.applies_to:
+        return None
+    return recovered_share(guess, values, knowledge, task.attack.up_to)
 
 
 def _exhibit(guess: Guess, truth: SecretValues, task: Task) -> Exhibit:

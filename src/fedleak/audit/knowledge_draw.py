@@ -25,8 +25,6 @@ def draw_knowledge(
 
 
 def _cells(party: Party, share: float, rng: np.random.Generator) -> KnownCells:
-    if not 0 < share <= 1:
-        raise ScenarioError(f"adversary.knowledge.cells must be a share from 0 to 1; got {share}")
     values = party.train.features
     count = round(share * values.size)
     rows, columns = np.unravel_index(np.sort(rng.choice(values.size, size=count, replace=False)), values.shape)

@@ -12,6 +12,7 @@ from fedleak.audit.targets import targets
 from fedleak.core.attack import Attack, Prediction
 from fedleak.core.capability import Capability
 from fedleak.core.defense import Defense
+from fedleak.core.errors import InputError, ScenarioError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.finding import Mode
@@ -53,7 +54,8 @@ class PlannedRun:
         """What the honest parties add and what the dishonest one changes."""
         found: tuple[Hook[Any], ...] = self.defense.hooks(self.federation) if self.defense else ()
         if self.deviation and self.deviating:
-            found += DEVIATIONS.get(self.deviation)().hooks(self.deviating)
+            dishonest = DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts)
+            found += dishonest.hooks(self.deviating)
         return found
 
 
@@ -71,7 +73,7 @@ def plan(
     """
     runs = []
     for defense in (None, *defenses):
-        configured = defense.configure(federation) if defense else federation
+        configured = _configured(federation, defense)
         facts = _public_facts(configured, defense, parties, n_rows)
         tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
         deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
@@ -79,6 +81,18 @@ def plan(
             mine = tuple(task for task in tasks if _deviation_of(task) == (deviation, party))
             runs.append(PlannedRun(configured, defense, deviation, party, mine, facts.n_rounds))
     return tuple(runs)
+
+
+def _configured(federation: Federation, defense: Defense | None) -> Federation:
+    """The federation under a defense; a defense that does not fit it is told now, before anything runs."""
+    if defense is None:
+        return federation
+    try:
+        configured = defense.configure(federation)
+        defense.hooks(configured)
+    except InputError as error:
+        raise ScenarioError(f"defense {defense.name}: {error}") from error
+    return configured
 
 
 def _public_facts(

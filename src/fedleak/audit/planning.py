@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fedleak.audit.build import build_federation, sketch_facts, sketch_federation
+from fedleak.audit.knowledge_draw import draw_knowledge
 from fedleak.audit.planner import PlannedRun, plan
+from fedleak.audit.randomness import stream
 from fedleak.audit.scenario import Scenario
 from fedleak.core.errors import ScenarioError
 
@@ -15,6 +17,9 @@ def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
     batch_size = getattr(scenario.settings, "batch_size", None)
     if batch_size is not None and batch_size > n_rows:
         raise ScenarioError(f"federation.batch_size must be at most the {n_rows} training rows; got {batch_size}")
+    for adversary in scenario.adversaries:
+        # Drawn once now, so that a declaration that the data cannot meet is told before anything runs.
+        draw_knowledge(adversary.knowledge, federation, adversary.parties, stream(scenario.seed, "knowledge"))
     parties = tuple(party.facts for party in federation.parties)
     return plan(federation, scenario.adversaries, scenario.defenses, parties=parties, n_rows=n_rows)
 

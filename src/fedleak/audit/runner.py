@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 
 from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
@@ -11,7 +13,7 @@ from fedleak.audit.judge import judge, unscored
 from fedleak.audit.knowledge_draw import draw_knowledge
 from fedleak.audit.planner import PlannedRun, Task
 from fedleak.audit.progress import Progress, WatchedSink
-from fedleak.audit.randomness import stream
+from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
@@ -96,10 +98,12 @@ class Audit:
 
     def _train(self, planned: PlannedRun) -> Run:
         federation = planned.federation
-        name = f"{_label(planned) or 'no-defense'}{'-' + planned.deviation if planned.deviation else ''}"
+        name = _label(planned) or "no-defense"
+        if planned.deviation:
+            name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
-        # The same stream for every run: runs differ by their defense and deviation, not by luck.
-        with WatchedSink(self._sink_for(name), self._progress) as sink:
+        with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
+            # The same stream for every run: runs differ by their defense and deviation, not by luck.
             return PROTOCOLS.get(federation.protocol)().run(
                 federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
             )
@@ -112,7 +116,7 @@ class Audit:
         try:
             knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
             view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
-            guess = task.attack().run(view, rng=stream(seed, "attack", task.attack.name, *coalition))
+            guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
         except InputError:
@@ -123,7 +127,14 @@ class Audit:
             return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
 
 
+MAX_FOLDER_CHARS = 100
 _SHOWN = ("cipher", "key_bits", "fraction_bits")
+
+
+def _folder_name(name: str) -> str:
+    """A name for a transcript's folder: names of parties come into it, with slashes or at any length."""
+    safe = re.sub(r"[^\w()=., '-]", "_", name, flags=re.ASCII)[:MAX_FOLDER_CHARS]
+    return safe if safe == name else f"{safe}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _label(planned: PlannedRun) -> str | None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
+from typing import get_args
 
 from fedleak.core.defense import Defense
+from fedleak.core.errors import ScenarioError
 from fedleak.core.finding import Mode
+from fedleak.core.message import EVERYONE
 from fedleak.core.settings import Settings, setting
 from fedleak.core.steps import Role
+from fedleak.data.partition.by_columns import UnassignedPolicy
 from fedleak.data.spec import DataSpec
+
+MAX_NAME_CHARS = 64
+WITHOUT_DATA = (Role.ARBITER, Role.SERVER)  # roles that hold neither columns nor labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +31,22 @@ class PartySpec:
         None, "instead of columns: the share of all columns (by rows: of all rows) that it gets", unit="0 to 1"
     )
 
+    def __post_init__(self) -> None:
+        if not 0 < len(self.name) <= MAX_NAME_CHARS or not self.name.isprintable() or self.name == EVERYONE:
+            raise ScenarioError(
+                f"name must be 1 to {MAX_NAME_CHARS} printable characters, and not {EVERYONE!r} (everybody); "
+                f"got {self.name[: MAX_NAME_CHARS + 1]!r}"
+            )
+        given = [name for name in ("columns", "n_columns", "share") if getattr(self, name) not in ((), None)]
+        if len(given) > 1:
+            raise ScenarioError(
+                f"{self.name!r} must have columns, n_columns or share, one of them; got {', '.join(given)}"
+            )
+        if self.n_columns is not None and self.n_columns < 0:
+            raise ScenarioError(f"n_columns of {self.name!r} must be 0 or more; got {self.n_columns}")
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise ScenarioError(f"share of {self.name!r} must be from 0 to 1; got {self.share}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionSpec:
@@ -34,10 +57,21 @@ class PartitionSpec:
         'how columns go to parties; "rows" deals whole rows out instead, by share',
         choices=("columns", "ratio", "correlation", "rows"),
     )
+    unassigned: UnassignedPolicy = setting(
+        "error",
+        "what a column does that no party names: stop with an error, or be left out of the federation",
+        choices=get_args(UnassignedPolicy),
+    )
     train_rows: int | None = setting(
         None, "number of training rows, for `check`, which reads no data; the audit counts them itself", unit="rows"
     )
     test_share: float = setting(0.2, "rows held out from training, to measure the model", unit="0 to 1")
+
+    def __post_init__(self) -> None:
+        if self.train_rows is not None and self.train_rows < 1:
+            raise ScenarioError(f"train_rows must be 1 or more; got {self.train_rows}")
+        if not 0 <= self.test_share < 1:
+            raise ScenarioError(f"test_share must be at least 0 and below 1; got {self.test_share}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +82,12 @@ class KnowledgeSpec:
     ranges: bool = setting(False, "it knows the lowest and highest value of each of the victim's columns")
     kinds: bool = setting(False, "it knows which of the victim's columns are binary or whole numbers")
     sample: int = setting(0, "rows of similar people, from the held-out rows, that it has", unit="rows")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cells <= 1:
+            raise ScenarioError(f"cells must be a share from 0 to 1; got {self.cells}")
+        if self.sample < 0:
+            raise ScenarioError(f"sample must be 0 or more; got {self.sample}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from importlib import resources
 from pathlib import Path
 
-from fedleak.attacks import ATTACKS
 from fedleak.audit.reading import as_table, as_tables, read_spec
 from fedleak.audit.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
+from fedleak.audit.scenario_checks import check_scenario
 from fedleak.core.defense import Defense
 from fedleak.core.errors import ScenarioError, UnknownNameError
 from fedleak.core.hints import nearest_or_list
@@ -28,9 +28,11 @@ BUILT_IN = "bank_and_fintech.toml"
 def load_scenario(path: Path) -> Scenario:
     """Read a file; every error is one line that names the file."""
     try:
-        if path.is_file() and path.stat().st_size > MAX_SCENARIO_BYTES:
+        with path.open("rb") as file:
+            content = file.read(MAX_SCENARIO_BYTES + 1)  # a device has no size, and perhaps no end
+        if len(content) > MAX_SCENARIO_BYTES:
             raise ScenarioError(f"{path}: a scenario must be at most {MAX_SCENARIO_BYTES} bytes long")
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: a scenario must be UTF-8 text ({error.reason} at byte {error.start})") from error
     except OSError as error:
@@ -57,8 +59,7 @@ def parse_scenario(text: str) -> Scenario:
         if key not in raw:
             raise ScenarioError(f"the section [{key}] is missing")
     scenario = _assemble(raw)
-    _check_parties(scenario)
-    _check_adversaries(scenario)
+    check_scenario(scenario)
     return scenario
 
 
@@ -109,44 +110,6 @@ def _read_defense(table: Mapping[str, object], place: str) -> Defense:
     except UnknownNameError as error:
         raise ScenarioError(f"{place}: {error}") from error
     return read_spec(cls, {key: value for key, value in table.items() if key != "name"}, place)
-
-
-def _check_parties(scenario: Scenario) -> None:
-    roles = PROTOCOLS.get(scenario.protocol).roles
-    seen: dict[str, str] = {}
-    names: set[str] = set()
-    for party in scenario.parties:
-        if party.name in names:
-            raise ScenarioError(f"federation.parties: two parties are called {party.name!r}")
-        names.add(party.name)
-        if party.role not in roles:
-            allowed = ", ".join(sorted(role.value for role in roles))
-            raise ScenarioError(
-                f"federation.parties: the role of {party.name!r} must be one of {allowed} in {scenario.protocol}; "
-                f"got {party.role.value!r}"
-            )
-        for column in party.columns:
-            if column in seen:
-                raise ScenarioError(
-                    f"federation.parties: the column {column!r} is claimed by {seen[column]!r} and {party.name!r}; "
-                    "give it to one of them"
-                )
-            seen[column] = party.name
-
-
-def _check_adversaries(scenario: Scenario) -> None:
-    names = {party.name for party in scenario.parties}
-    for index, adversary in enumerate(scenario.adversaries):
-        if not adversary.parties:
-            raise ScenarioError(f"adversary[{index}].parties must name at least one party")
-        for name in adversary.parties:
-            if name not in names:
-                raise ScenarioError(f"adversary[{index}]: unknown party {name!r}{nearest_or_list(name, names)}")
-        for attack in adversary.attacks:
-            try:
-                ATTACKS.get(attack)
-            except UnknownNameError as error:
-                raise ScenarioError(f"adversary[{index}].attacks: {error}") from error
 
 
 def defense_label(defense: Defense) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from fedleak.audit.planning import plan_audit
 from fedleak.audit.runner import Audit, SinkFactory
 from fedleak.audit.scenario_file import built_in_scenario, load_scenario
 from fedleak.cli.bar import Bar
-from fedleak.cli.output import write_json
+from fedleak.cli.output import plain_console, write_json
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Severity
 from fedleak.core.report import Report
@@ -25,7 +27,7 @@ from fedleak.report.redaction import redact as redacted
 def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> int:
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
     planned = plan_audit(chosen)
-    _make_folder(out)
+    made = _make_folders(out)
     interrupted = False
     with Bar() as bar:
         audit = Audit(chosen, planned, _sinks(out), bar)
@@ -33,6 +35,9 @@ def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: s
             audit.run()
         except KeyboardInterrupt:
             interrupted = True
+        except InputError:
+            _remove_empty(made)
+            raise
     report = audit.report(unfinished="the audit was interrupted before it", command=_command(scenario))
     _deliver(redacted(report) if redact else report, out, json)
     if interrupted:
@@ -46,12 +51,23 @@ def _command(scenario: Path | None) -> str:
     return "fedleak audit" if scenario is None else f"fedleak audit {shlex.quote(str(scenario))}"
 
 
-def _make_folder(out: Path) -> None:
-    """Before the work, so that a wrong --out is told at once and not after a long run."""
+def _make_folders(out: Path) -> list[Path]:
+    """Before the work, so that a wrong --out is told at once and not after a long run. Returns what is new."""
+    transcripts = out / "transcripts"
     try:
-        (out / "transcripts").mkdir(parents=True, exist_ok=True)
+        new = [folder for folder in (transcripts, out) if not folder.exists()]
+        transcripts.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out must be a folder that can be written; got {out} ({error.strerror})") from error
+    if not os.access(out, os.W_OK) or not os.access(transcripts, os.W_OK):
+        raise InputError(f"--out must be a folder that can be written; got {out} (Permission denied)")
+    return new
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # it holds what an earlier run left
+            folder.rmdir()
 
 
 def _sinks(out: Path) -> SinkFactory:
@@ -67,7 +83,7 @@ def _deliver(report: Report, out: Path, json: str | None) -> None:
     if json is not None:
         write_json(json_format.to_json(report), json)
     if json != "-":
-        terminal.print_report(report, Console())
+        terminal.print_report(report, plain_console())
         typer.echo(
             f"\nReport: {out / 'report.html'}   JSON: {out / 'report.json'}   Transcripts: {out / 'transcripts'}"
         )

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from fedleak.audit.progress import Progress
+from fedleak.cli.output import plain_console
 
 
 class Bar(Progress):
     """Drawn only on a terminal; in a log, one line a piece of work."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = plain_console(stderr=True)
         self._bar = RichProgress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -41,7 +41,7 @@ class Bar(Progress):
         if self._current is not None:
             self._bar.remove_task(self._current)
         if not self._console.is_terminal:
-            self._console.print(f"{what} ...", highlight=False)
+            self._console.print(f"{what} ...", soft_wrap=True)
         self._current = self._bar.add_task(what, total=total)
 
     def advance(self) -> None:

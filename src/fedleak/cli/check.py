@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fedleak.audit.advisor import remedies
 from fedleak.audit.planner import PlannedRun, Task
 from fedleak.audit.planning import plan_check
 from fedleak.audit.scenario_file import built_in_scenario, defense_label, load_scenario
-from fedleak.cli.output import write_json
+from fedleak.cli.output import plain_console, write_json
 from fedleak.core.report import SCHEMA_VERSION
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import Assessment
@@ -75,7 +74,7 @@ def _as_json(title: str, planned: tuple[PlannedRun, ...]) -> dict[str, object]:
 
 
 def _show(planned: tuple[PlannedRun, ...]) -> None:
-    console = Console()
+    console = plain_console()
     table = Table("adversary", "defense", "theorem", "state", "conditions", title="Theorems", title_justify="left")
     for parties, defense, assessment in _assessments(planned):
         table.add_row(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from fedleak.cli.output import write_json
+from fedleak.cli.output import plain_console, write_json
 
 
 def list_command(kind: str, json: str | None) -> None:
@@ -23,7 +22,7 @@ def list_command(kind: str, json: str | None) -> None:
     table = Table("name", "what it does", "needs", "from", box=None, pad_edge=False)
     for row in rows:
         table.add_row(row["name"], row["summary"], "; ".join(row["requires"]), row["reference"])
-    Console().print(table)
+    plain_console().print(table)
 
 
 def _registry(kind: str) -> Any:

@@ -36,6 +36,8 @@ class Kind(StrEnum):
     PAPERS = "papers"
 
 
+INTERRUPTED = 130
+
 JsonTarget = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; - is standard output.")]
 
 
@@ -146,6 +148,8 @@ def run() -> None:
     except FedleakError as error:
         typer.echo(f"fedleak: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("fedleak: interrupted", err=True)
-        sys.exit(3)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # what typer makes of Ctrl-C
+            typer.echo("fedleak: interrupted", err=True)
+            sys.exit(3)
+        raise

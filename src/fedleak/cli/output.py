@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from fedleak.report.files import write_whole
+
+
+def plain_console(*, stderr: bool = False) -> Console:
+    """A console that prints names as they are: a party called "[red]" is no colour."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def write_json(value: Mapping[str, object], target: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
-
+from fedleak.cli.output import plain_console
 from fedleak.report import html as page
 from fedleak.report import json_format, terminal
 from fedleak.report.redaction import redact as redacted
@@ -15,6 +14,6 @@ def report_command(source: Path, html: Path | None, redact: bool) -> None:
     found = json_format.read(source)
     if redact:
         found = redacted(found)
-    terminal.print_report(found, Console())
+    terminal.print_report(found, plain_console())
     if html is not None:
         page.write(found, html)

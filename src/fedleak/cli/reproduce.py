@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 
 from fedleak.cli.bar import Bar
-from fedleak.cli.output import write_json
+from fedleak.cli.output import plain_console, write_json
 from fedleak.core.errors import InputError
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Row
@@ -29,7 +29,7 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
             raise InputError(f"{name} has no picture; leave --picture out")
         draw(panels, picture)
     if json != "-":
-        Console().print(_table(result.rows))
+        plain_console().print(_table(result.rows))
         typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
     if not result.complete:
         typer.echo("fedleak: interrupted; the rows so far are kept", err=True)

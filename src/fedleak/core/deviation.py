@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts
 from fedleak.core.hooks import Hook
 from fedleak.core.steps import Step
 
@@ -18,6 +19,10 @@ class Deviation(ABC):
     summary: ClassVar[str]
     reference: ClassVar[Reference]
     acts_at: ClassVar[frozenset[Step[Any]]]
+
+    def informed(self, facts: Facts) -> Deviation:
+        """The same behaviour, fitted to what is public; by default it needs nothing."""
+        return self
 
     @abstractmethod
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:

@@ -49,6 +49,16 @@ class Oracle(ABC):
         """Everything that was asked and answered so far."""
 
 
+@dataclass(frozen=True, eq=False)
+class Service:
+    """A service that outlives the training: who runs it, who may ask, and how it answers."""
+
+    owner: str
+    clients: tuple[str, ...]
+    spec: OracleSpec
+    serve: Callable[[Payload], Answer]
+
+
 class LiveOracle(Oracle):
     """A service in this process; counts the budget and keeps the log."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.message import Record
-from fedleak.core.oracle import Oracle
+from fedleak.core.oracle import LiveOracle, Oracle, Service
 from fedleak.core.secret import Secret
 from fedleak.core.transcript import Transcript
 from fedleak.core.truth import Truth
@@ -22,6 +22,7 @@ class Run:
     truth: Truth
     utility: Mapping[str, float] = field(default_factory=dict)  # the model's accuracy and the like
     notes: tuple[str, ...] = ()  # what a reader of the result must know, such as an ideal functionality in use
+    services: Mapping[str, Service] = field(default_factory=dict)  # what can be queried after the training
 
     def view(
         self,
@@ -32,8 +33,16 @@ class Run:
         knowledge: Knowledge | None = None,
         oracles: Mapping[str, Oracle] | None = None,
     ) -> View:
-        """What the coalition sees of this run, and no more. ``facts`` are the public ones, as it sees them."""
+        """What the coalition sees of this run, and no more. ``facts`` are the public ones, as it sees them.
+
+        Every view gets oracles of its own for the services that are open to a member: their logs are the view's.
+        """
         members = frozenset(coalition)
+        live = {
+            name: LiveOracle(service.spec, service.serve)
+            for name, service in self.services.items()
+            if members.intersection(service.clients)
+        }
         return View(
             coalition=coalition,
             target=target,
@@ -41,5 +50,5 @@ class Run:
             messages=tuple(m for m in self.transcript.messages if m.concerns(members)),
             locals={name: self.locals[name] for name in coalition if name in self.locals},
             knowledge=knowledge or Knowledge(),
-            oracles=oracles or {},
+            oracles=live if oracles is None else oracles,
         )

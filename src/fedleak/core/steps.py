@@ -103,6 +103,23 @@ AGGREGATE: Step[FloatArray] = Step(
 GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_PARTIES, "a party's own gradient")
 UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_PARTIES, "a party's weights after the step")
 
+# Averaging of whole models, horizontal
+ROW_IDS: Step[IntArray] = Step("setup.row-ids", Phase.SETUP, DATA_PARTIES, "how a party numbers its rows, public")
+LOCAL_WEIGHTS: Step[FloatArray] = Step(
+    "train.local-weights", Phase.TRAIN, DATA_PARTIES, "a party's weights after its own step"
+)
+SENT_WEIGHTS: Step[Payload] = Step(
+    "train.sent-weights", Phase.TRAIN, DATA_PARTIES, "those weights for the server, under masks or in plaintext"
+)
+AVERAGED_WEIGHTS: Step[FloatArray] = Step(
+    "train.averaged-weights", Phase.TRAIN, frozenset({Role.SERVER}), "the mean of all parties' weights, public"
+)
+
+# Prediction with vertical linear models
+PARTIAL_SCORE: Step[FloatArray] = Step(
+    "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
+)
+
 
 def all_steps() -> tuple[Step[Any], ...]:
     return tuple(value for value in globals().values() if isinstance(value, Step))

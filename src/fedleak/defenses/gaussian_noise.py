@@ -7,6 +7,7 @@ are noised and its own use of its scores is not.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,10 @@ class GaussianNoise(Defense):
     parties: tuple[str, ...] = setting((), "who adds it; every data party if empty")
 
     def __post_init__(self) -> None:
-        if not self.sigma > 0:
-            raise InputError(f"sigma of gaussian-noise must be above 0; got {self.sigma}")
+        if not 0 < self.sigma < inf:
+            raise InputError(f"sigma of gaussian-noise must be above 0 and finite; got {self.sigma}")
+        if len(set(self.parties)) < len(self.parties):
+            raise InputError(f"parties of gaussian-noise must differ; got {', '.join(self.parties)}")
 
     def declare(self, facts: Facts) -> Facts:
         return replace(facts, score_noise=self.sigma)
@@ -44,7 +47,8 @@ class GaussianNoise(Defense):
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         everyone = [party.name for party in federation.parties if party.role in (Role.ACTIVE, Role.PASSIVE)]
         for name in self.parties:
-            federation.party(name)
+            if name not in everyone:
+                raise InputError(f"parties must be among those with data, {', '.join(everyone)}; got {name!r}")
         return tuple(
             Hook(steps.SHARED_SCORE, HookKind.SEND, name, self._add_noise) for name in self.parties or everyone
         )

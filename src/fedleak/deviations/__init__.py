@@ -8,5 +8,6 @@ DEVIATIONS: Registry[Deviation] = Registry(
     [
         "fedleak.deviations.packed_products:PackedProducts",
         "fedleak.deviations.claimed_columns:ClaimedColumns",
+        "fedleak.deviations.fake_features:FakeFeatures",
     ],
 )

@@ -19,15 +19,14 @@ from fedleak.core.attack import Reference
 from fedleak.core.deviation import Deviation
 from fedleak.core.errors import PlaintextRangeError
 from fedleak.core.hooks import Hook, HookKind, LocalState
-from fedleak.core.payload import IntegerArray, Scalar
+from fedleak.core.payload import Scalar
 from fedleak.core.settings import setting
+from fedleak.crypto import opened_shares
 from fedleak.crypto.masked_product import MaskedProduct, ProductInputs, UnmaskInputs, masked_product, unmask
 from fedleak.crypto.masks import add_masks, uniform_residues
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
 from fedleak.deviations.integer_system import solve_integers
 
-OPENED_SHARES = "opened-shares-from-"  # + partner: signed integers modulo 2^OPENED_BITS
-OPENED_BITS = 512
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
 
 
@@ -132,11 +131,7 @@ def _open(inputs: UnmaskInputs, pending: _Pending, local: LocalState) -> list[in
     if values is None:
         local.record(steps.UNMASK, "packing", Scalar("a value did not fit its slot"))
         return [0] * n_columns
-    local.record(steps.UNMASK, f"{OPENED_SHARES}{inputs.partner}", _as_payload(values))
+    local.record(steps.UNMASK, f"{opened_shares.PREFIX}{inputs.partner}", opened_shares.to_payload(values))
     # What the honest step gives, from the opened values: exact, so nobody's training changes.
     honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
     return [int(value) for value in honest]
-
-
-def _as_payload(values: list[int]) -> IntegerArray:
-    return IntegerArray.from_ints([value % (1 << OPENED_BITS) for value in values], OPENED_BITS // 8)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.guess import Guess
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better
-from fedleak.core.secret import SecretKind
+from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
+from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 from fedleak.metrics.metric import Metric
 
 TOLERANCE = 0.01  # of the column's range
@@ -25,7 +28,11 @@ REAL_VALUED = frozenset(
 
 
 class CellsRecovered(Metric):
-    """The baseline names one value a column, the best one there is: stronger than what an attacker knows."""
+    """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
+
+    A cell without a guess is given that value too, so that a partial guess never scores below no guess.
+    ``recovered_share`` counts the cells that were really recovered.
+    """
 
     name = "cells-recovered"
     summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
@@ -33,18 +40,36 @@ class CellsRecovered(Metric):
     applies_to = REAL_VALUED
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        # A NaN is never within: a cell that the attack does not guess is not recovered.
-        within = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
-        return within.astype(np.float64)
+        return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        """Over the columns, the most cells that one constant puts within the margin (a sliding window)."""
-        hit = 0
-        for column, margin in enumerate(_margin(truth)):
-            ordered = np.sort(truth.values[unknown[:, column], column])
+        constants = np.broadcast_to(_best_constants(truth, unknown), truth.values.shape)
+        return float(_within(constants, truth)[unknown].mean())
+
+
+def recovered_share(guess: Guess, truth: SecretValues, knowledge: Knowledge, up_to: frozenset[Symmetry]) -> float:
+    """Share of the unknown cells that the attack itself puts within the margin; what it leaves open does not count."""
+    unknown = unknown_cells(guess.secret, truth, knowledge)
+    answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
+    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answers]))
+
+
+def _within(cells: FloatArray, truth: SecretValues) -> BoolArray:
+    # A NaN is never within: a cell that the attack does not guess is not recovered.
+    found: BoolArray = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
+    return found
+
+
+def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
+    """For each column the value that puts the most unknown cells within the margin (a sliding window)."""
+    constants = np.zeros(len(truth.columns))
+    for column, margin in enumerate(_margin(truth)):
+        ordered = np.sort(truth.values[unknown[:, column], column])
+        if len(ordered):
             ends = np.searchsorted(ordered, ordered + 2 * margin, side="right")
-            hit += int((ends - np.arange(len(ordered))).max(initial=0))
-        return hit / int(unknown.sum())
+            start = int(np.argmax(ends - np.arange(len(ordered))))
+            constants[column] = (ordered[start] + ordered[ends[start] - 1]) / 2
+    return constants
 
 
 def _margin(truth: SecretValues) -> FloatArray:

@@ -9,5 +9,7 @@ PROTOCOLS: Registry[Protocol] = Registry(
         "fedleak.protocols.vertical.logistic:VerticalLogistic",
         "fedleak.protocols.horizontal.logistic:HorizontalLogistic",
         "fedleak.protocols.vertical.logistic_arbiter:VerticalLogisticArbiter",
+        "fedleak.protocols.vertical.linear_arbiter:VerticalLinearArbiter",
+        "fedleak.protocols.horizontal.linear:HorizontalLinear",
     ],
 )

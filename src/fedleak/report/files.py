@@ -15,6 +15,8 @@ def write_whole(path: Path, text: str) -> None:
     The folder is made if it is not there.
     A lone surrogate (a file name that is not UTF-8 can bring one in) is written as a question mark.
     """
+    if path.is_dir():
+        raise InputError(f"{path} must be a file that can be written; got a folder. Name a file in it")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -22,7 +24,7 @@ def write_whole(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         raise InputError(
-            f"{path} must be a file that can be written; got: {error.strerror or error}. Choose another --out folder"
+            f"{path} must be a file that can be written; got: {error.strerror or error}. Choose another place"
         ) from error
     finally:
         with suppress(OSError):  # the folder itself may be what is wrong

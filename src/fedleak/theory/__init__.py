@@ -29,5 +29,11 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.hu2022.cubic_label:CubicLabel",
         "fedleak.theory.hu2022.piecewise_feature:PiecewiseFeature",
         "fedleak.theory.hu2022.piecewise_label:PiecewiseLabel",
+        "fedleak.theory.li2021.score_recovery:ScoreRecovery",
+        "fedleak.theory.li2021.gram_recovery:GramRecovery",
+        "fedleak.theory.li2021.degrees_of_freedom:QuadraticFreedom",
+        "fedleak.theory.li2021.degrees_of_freedom:LinearFreedom",
+        "fedleak.theory.li2021.inversion:VerticalInversion",
+        "fedleak.theory.li2021.arbiter_collusion:ArbiterCollusion",
     ],
 )

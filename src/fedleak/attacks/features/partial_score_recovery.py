@@ -26,7 +26,13 @@ class PartialScoreRecovery(Attack):
     summary = "takes the own score and the label off each residual; what remains is the partner's score"
     reference = Reference("hu2022", "eq. 10 and theorem 3.6")
     requires = frozenset(
-        {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS}
+        {
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.OWN_GRADIENT,
+            Capability.BATCH_IDS,
+            Capability.TWO_CLASSES,
+        }
     )
     produces = SecretKind.PARTIAL_SCORES
 

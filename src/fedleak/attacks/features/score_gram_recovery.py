@@ -28,7 +28,13 @@ class ScoreGramRecovery(Attack):
     summary = "explains the partner's scores over training by rows of known width: their inner products"
     reference = Reference("hu2022", "theorem 3.6")
     requires = frozenset(
-        {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS}
+        {
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.OWN_GRADIENT,
+            Capability.BATCH_IDS,
+            Capability.TWO_CLASSES,
+        }
     )
     produces = SecretKind.GRAM
 

@@ -30,7 +30,13 @@ class SingleColumnRecovery(Attack):
     summary = "joins the scores of all batches into the values of the one column outside"
     reference = Reference("hu2022", "theorem 3.5, remark 4.9")
     requires = frozenset(
-        {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS}
+        {
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.OWN_GRADIENT,
+            Capability.BATCH_IDS,
+            Capability.TWO_CLASSES,
+        }
     )
     produces = SecretKind.FEATURES
     up_to = frozenset({Symmetry.GLOBAL_SIGN})

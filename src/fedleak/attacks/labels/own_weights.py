@@ -20,12 +20,15 @@ class OwnWeights(Attack):
     name = "own-weights"
     summary = "predicts the labels with the party's own share of the trained model"
     reference = Reference("hu2022", "discussion of theorem 4.1")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS})
+    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.TWO_CLASSES})
     produces = SecretKind.LABELS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        tables = [view.table("features", member) for member in view.coalition]
-        weights = [view.array("weights", member).values for member in view.coalition]
+        # An arbiter in the coalition has neither columns nor weights.
+        holders = [member for member in view.coalition if any(True for _ in view.records("weights", member))]
+        members = holders or view.coalition
+        tables = [view.table("features", member) for member in members]
+        weights = [view.array("weights", member).values for member in members]
         total = np.sum([table.values @ own for table, own in zip(tables, weights, strict=True)], axis=0)
         spread = float(np.std(total)) or 1.0
         return Guess(

@@ -37,7 +37,9 @@ class ResidualSign(Attack):
     aliases: ClassVar[tuple[str, ...]] = ("criterion-4.2",)
     summary = "reads each label off the sign of the row's first residual"
     reference = Reference("hu2022", "criterion 4.2")
-    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
+    requires = frozenset(
+        {Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS, Capability.TWO_CLASSES}
+    )
     produces = SecretKind.LABELS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

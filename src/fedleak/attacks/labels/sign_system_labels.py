@@ -26,7 +26,13 @@ class SignSystemLabels(Attack):
     summary = "solves the own gradients for the labels, where no other party adds to the scores"
     reference = Reference("hu2022", "theorem 4.1")
     requires = frozenset(
-        {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS}
+        {
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.OWN_GRADIENT,
+            Capability.BATCH_IDS,
+            Capability.TWO_CLASSES,
+        }
     )
     produces = SecretKind.LABELS
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "source_file"]
 
-_BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]*")
+_BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]{0,99}")
 
 
 def load(

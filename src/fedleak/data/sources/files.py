@@ -11,9 +11,19 @@ from fedleak.core.hints import nearest
 
 MAX_FILE_BYTES = 512 * 1024**2  # after decompression; a 1-million-row table of 50 columns stays below it
 
+N_PATH_CHARS_SHOWN = 200
+
 
 def existing_file(path: Path) -> Path:
     """The path, if it is a regular file; otherwise an error that says where it looked."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass  # told below, with the neighbours' names
+    except (OSError, ValueError) as error:  # too long a name, a forbidden folder, a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        shown = f"{str(path)[:N_PATH_CHARS_SHOWN]!r}"
+        raise DataError(f"a data file must have a path that can be looked up; got {shown} ({reason})") from error
     if path.is_dir():
         raise DataError(f"a data source must be a file; {path} is a folder. Name one of the files in it")
     if not path.exists():

@@ -30,7 +30,7 @@ from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogist
 KEY_BITS = 2048
 SOURCE = "sklearn:breast_cancer"
 METHODS: tuple[type[Attack], ...] = (ResidualRecovery, PackedResidualRecovery, ClaimedResidualRecovery)
-WIDTHS = {True: (2,), False: (2, 4, 8)}
+WIDTHS = {True: (2,), False: (2, 4)}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Active(Experiment):
         cases = [
             (width, batch_size, adversary)
             for width in WIDTHS[quick]
-            for batch_size in batch_sizes(width)
+            for batch_size in batch_sizes(width, quick=quick)
             for adversary in ("active", "passive")
         ]
         progress.begin(self.name, len(cases) * len(self.seeds(quick=quick)))
@@ -79,10 +79,11 @@ class Active(Experiment):
         return (Panel(f"residuals recovered, {width} own columns", "batch size", "share of rows", curves, log_x=True),)
 
 
-def batch_sizes(width: int) -> tuple[int, ...]:
+def batch_sizes(width: int, *, quick: bool) -> tuple[int, ...]:
     """Up to the own columns, beyond, to the edge u d of the packing, and one row over it."""
     edge = N_SLOTS * width
-    return (width, width + 1, edge // 4, edge, edge + 1)
+    between = () if quick else (edge // 4,)
+    return (width, width + 1, *between, edge, edge + 1)
 
 
 def measure(width: int, batch_size: int, adversary: str, seed: int) -> dict[str, float]:
@@ -117,7 +118,7 @@ def _figure(method: type[Attack]) -> str:
 def _run(parties: Federation, method: type[Attack], adversary: str, batch_size: int, seed: int) -> Run:
     hooks = () if method.deviation is None else DEVIATIONS.get(method.deviation)().hooks(adversary)
     if method is ClaimedResidualRecovery:
-        hooks = ClaimedColumns(n_extra=batch_size).hooks(adversary)
+        hooks = ClaimedColumns(n_extra=max(1, batch_size - len(parties.party(adversary).columns))).hooks(adversary)
     return VerticalLogistic().run(parties, rng=stream(seed, "hu2022/active"), hooks=hooks, sink=MemorySink())
 
 

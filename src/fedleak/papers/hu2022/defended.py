@@ -18,7 +18,8 @@ from fedleak.papers.hu2022.opened import SCORED_BY_ATTACK, opened_epochs
 QUICK_ROWS = 1280
 QUICK_EPOCHS = 3
 QUICK_SEEDS = (0, 1)
-SCALES = {True: "longest row has norm 1", False: "pixels 0 to 1; credit standardised"}
+UNIT_NORM = "longest row has norm 1"
+AS_IS = {"mnist": "pixels from 0 to 1", "credit": "standardised"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Case:
             "data": data,
             "initialisation": self.initialisation,
             "epsilon": self.epsilon,
-            "rows": SCALES[self.unit_norm],
+            "rows": UNIT_NORM if self.unit_norm else AS_IS[data],
             "sigma": "none" if self.epsilon is None else "as printed" if self.as_printed else "lemma D.4",
         }
 

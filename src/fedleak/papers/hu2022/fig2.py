@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Panel, Row
 from fedleak.papers.hu2022.curves import panel
-from fedleak.papers.hu2022.defended import Case, DefendedTraining
+from fedleak.papers.hu2022.defended import UNIT_NORM, Case, DefendedTraining
 from fedleak.papers.hu2022.figures import EPSILONS
 
 
@@ -44,6 +44,6 @@ def picked(rows: Sequence[Row]) -> list[Row]:
         row
         for row in rows
         if row.setting["initialisation"] == "xavier"
-        and str(row.setting["rows"]).startswith("longest")
+        and row.setting["rows"] == UNIT_NORM
         and row.setting["sigma"] in ("none", "lemma D.4")
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Panel, Row
 from fedleak.papers.hu2022.curves import panel
-from fedleak.papers.hu2022.defended import Case, DefendedTraining
+from fedleak.papers.hu2022.defended import UNIT_NORM, Case, DefendedTraining
 from fedleak.papers.hu2022.figures import EPSILONS
 
 
@@ -27,9 +27,10 @@ class Fig4(DefendedTraining):
         ]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
-        """At the paper's scale, standardised; the quick run has only rows of norm up to 1."""
-        scaled = [row for row in rows if not str(row.setting["rows"]).startswith("longest")] or list(rows)
+        """At the paper's scale, standardised (the quick run has only rows of norm up to 1), without and with noise."""
+        scaled = [row for row in rows if row.setting["rows"] != UNIT_NORM] or list(rows)
+        chosen = [row for row in scaled if row.setting["epsilon"] in (None, 0.5)]
         return tuple(
-            panel(scaled, figure, figure.replace("_", " "), ("initialisation", "epsilon"))
+            panel(chosen, figure, figure.replace("_", " "), ("initialisation", "epsilon"))
             for figure in ("test_accuracy", "success", "weight_norm")
         )

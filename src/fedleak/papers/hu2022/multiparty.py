@@ -30,6 +30,7 @@ class Case:
     coalition: tuple[str, ...]
     method: type[Attack]
     initialisation: str = "zero"
+    scaling: str = "standard+max-row-norm"
 
 
 def cases() -> list[Case]:
@@ -42,6 +43,7 @@ def cases() -> list[Case]:
             Case(n_parties, own, one, ResidualSign),
             Case(n_parties, own, one, ResidualSign, "xavier"),
             Case(n_parties, own, one, ResidualSign, "normal"),
+            Case(n_parties, own, one, ResidualSign, "normal", "standard"),
             Case(n_parties, 2 * own, one, ResidualSign),
             Case(n_parties, 2 * own, two, ResidualSign),
             Case(n_parties, 2 * own, one, PackedResidualSign),
@@ -75,7 +77,7 @@ def success(case: Case, seed: int) -> tuple[float, float]:
     settings = VerticalLogisticSettings(
         batch_size=case.batch_size, epochs=1, learning_rate=0.1, initialisation=case.initialisation, cipher="sealed"
     )
-    table = table_of("sklearn:breast_cancer", "standard+max-row-norm")
+    table = table_of("sklearn:breast_cancer", case.scaling)
     parties = deal(table, columns, settings, n_rows=N_ROWS, seed=seed)
     deviation = case.method.deviation
     hooks = () if deviation is None else DEVIATIONS.get(deviation)().hooks(case.coalition[0])
@@ -103,6 +105,7 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
             "coalition": " and ".join(case.coalition),
             "method": case.method.name,
             "initialisation": case.initialisation,
+            "rows": "longest has norm 1" if case.scaling.endswith("norm") else "standardised",
         },
         {
             "success": float(scores.mean()),

@@ -16,6 +16,7 @@ OF_A_MEMBER = frozenset(
         Capability.OWN_GRADIENT,
         Capability.BATCH_IDS,
         Capability.CIPHERTEXTS,
+        Capability.TWO_CLASSES,
     }
 )
 

@@ -37,6 +37,7 @@ from fedleak.protocols.vertical.ideal_gradient import hand_out_shares, ideal_gra
 from fedleak.protocols.vertical.keyed import KeyedMember, join
 from fedleak.protocols.vertical.member import Member, order_members
 from fedleak.protocols.vertical.outcome import RoundLog, truth_of, utility
+from fedleak.protocols.vertical.residual_rule import LOGISTIC
 from fedleak.protocols.vertical.settings import VerticalLinearSettings
 from fedleak.protocols.vertical.terms import terms_of
 
@@ -118,7 +119,8 @@ class VerticalLogistic(Protocol):
         if not isinstance(settings, VerticalLogisticSettings):
             raise InputError(f"settings must be those of {cls.name}; got {type(settings).__name__}")
         facts = linear_facts(cls.name, settings, parties, n_rows, approximation=settings.approximation)
-        return replace(facts, options={**facts.options, "gradients": settings.source})
+        rule = LOGISTIC.options if settings.approximation == Approximation.TAYLOR else {}
+        return replace(facts, options={**facts.options, **rule, "gradients": settings.source})
 
     @classmethod
     def reveals(
@@ -128,6 +130,8 @@ class VerticalLogistic(Protocol):
         coalition: tuple[str, ...],
     ) -> frozenset[Capability]:
         found = member_capabilities(parties, coalition)
+        if found and isinstance(settings, VerticalLogisticSettings) and settings.approximation == Approximation.TAYLOR:
+            found |= {Capability.LINEAR_RESIDUAL}
         source = settings.source if isinstance(settings, VerticalLogisticSettings) else "encrypted-exchange"
         hidden = {"secret-shared": WITH_GRADIENTS, "ideal-oracle": frozenset({Capability.CIPHERTEXTS})}
         return found - hidden.get(source, frozenset())

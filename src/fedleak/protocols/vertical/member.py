@@ -24,7 +24,8 @@ class Member:
         self.actor = actor
         self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
         self.encoded: IntArray = fixed_point.encode(self.features, settings.fraction_bits)
-        self.signs: FloatArray | None = None if party.train.labels is None else 2.0 * party.train.labels - 1.0
+        self.labels: FloatArray | None = None if party.train.labels is None else party.train.labels.astype(np.float64)
+        self.signs: FloatArray | None = None if self.labels is None else 2.0 * self.labels - 1.0
         n_own = self.features.shape[1]
         self.weights: FloatArray = actor.compute(
             steps.INITIALISE, n_own, lambda width: initial_weights(settings.initialisation, width, n_all, actor.rng)
@@ -61,7 +62,7 @@ class Member:
         actor.record(steps.INITIALISE, "weights", Array(self.weights))
 
 
-def order_members(federation: Federation) -> tuple[Party, tuple[Party, ...]]:
+def order_members(federation: Federation, *, binary: bool = True) -> tuple[Party, tuple[Party, ...]]:
     """The active party and the passive ones, all with the same rows; or an error that says what is wrong."""
     active = federation.with_role(Role.ACTIVE)
     passive = federation.with_role(Role.PASSIVE)
@@ -71,7 +72,9 @@ def order_members(federation: Federation) -> tuple[Party, tuple[Party, ...]]:
             f"got {len(active)} active and {len(passive)} passive"
         )
     labels = active[0].train.labels
-    if labels is None or not np.isin(labels, (0, 1)).all():
+    if labels is None:
+        raise InputError(f"{active[0].name} must hold the labels; set [data] target to their column")
+    if binary and not np.isin(labels, (0, 1)).all():
         raise InputError(f"labels of {active[0].name} must be 0 or 1; set [data] positive to the class that is 1")
     for party in passive:
         if not np.array_equal(party.train.ids, active[0].train.ids):

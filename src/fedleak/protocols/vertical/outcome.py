@@ -90,6 +90,21 @@ def utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str
     return {name: value for name, value in named.items() if value is not None}
 
 
+def regression_utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
+    """Share of the labels' variance that the model explains, where rows are there to tell."""
+    found: dict[str, float] = {}
+    for name, parts in (("train_r2", [p.train for p in parties]), ("test_r2", [p.test for p in parties])):
+        held = [part for part in parts if part is not None and len(part.ids)]
+        if len(held) < len(parts):
+            continue
+        labels = next(part.labels for part in held if part.labels is not None)
+        errors = labels - sum(_score(part, own) for part, own in zip(held, weights, strict=True))
+        spread = float(np.sum((labels - labels.mean()) ** 2))
+        if spread > 0:
+            found[name] = 1.0 - float(np.sum(errors**2)) / spread
+    return found
+
+
 def _score(part: Slice, weights: FloatArray) -> FloatArray:
     # A deviation may have widened a party's features; the model's own columns come first.
     n_columns = part.features.shape[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from fedleak.core.errors import InputError
 from fedleak.core.settings import Settings, setting
@@ -26,8 +27,8 @@ class VerticalLinearSettings(Settings):
         for name in ("batch_size", "epochs"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more; got {getattr(self, name)}")
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be above 0; got {self.learning_rate}")
+        if not 0 < self.learning_rate < inf:
+            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
         if not 8 <= self.fraction_bits <= 52:
             raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
         check_key_bits(self.key_bits, allow_small_keys=False)

@@ -8,6 +8,7 @@ from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, no_noise, revealed
 
 SLOT_BITS = 64  # iota: a product with short auxiliary features, at up to 44 bits a shared value
+BLINDED_SLOT_BITS = 160  # with three or more parties, whose values carry blinds of about 144 bits
 CUBIC_BLOCKS = 3  # values a row that the cubic approximation sends
 
 
@@ -20,7 +21,7 @@ class PackedEquations(Theorem):
     """The partner decrypts d values, each of which hides u products with features that the party made up.
 
     The paper writes u d_A equations for s unknowns; where three values a row are encrypted, unknowns are 3 s.
-    With three or more parties blinds make values about 100 bits longer, and fewer fit: 10 at 2048 bits.
+    With three or more parties blinds make values about 100 bits longer, and fewer fit: 12 at 2048 bits.
     """
 
     name = "hu2022/section-5.2"
@@ -44,5 +45,5 @@ def enough_slots(facts: Facts) -> Condition:
     if width is None or facts.key_bits is None or facts.batch_size is None:
         return Condition(statement, State.UNKNOWN, "the features, the key size or the batch size is not known")
     unknowns = facts.batch_size * (CUBIC_BLOCKS if facts.approximation == "cubic" else 1)
-    slot_bits = SLOT_BITS if len(facts.parties) <= 2 else 160
+    slot_bits = SLOT_BITS if len(facts.parties) <= 2 else BLINDED_SLOT_BITS
     return at_most(statement, unknowns, n_slots(facts.key_bits, slot_bits) * width)

@@ -1,0 +1,1 @@
+"""Attacks that recover a party's partial scores."""

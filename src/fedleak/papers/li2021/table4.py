@@ -1,0 +1,169 @@
+"""Table 4: inverting horizontal linear regression from the averages of whole models."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.features.average_inversion import ColumnGram, column_gram, invert_columns
+from fedleak.attacks.gram.solution import NotIdentified
+from fedleak.audit.progress import Progress
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Reference
+from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.guess import Guess, Status
+from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.run import Run
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.sink import MemorySink
+from fedleak.core.steps import Role
+from fedleak.core.view import View
+from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.li2021.datasets import paper_table
+from fedleak.papers.li2021.figures import TABLE4, HorizontalCase
+from fedleak.papers.li2021.knowledge import plan_cells
+from fedleak.protocols.horizontal.linear import HorizontalLinear, HorizontalLinearSettings
+
+ATTACKER, VICTIM, SERVER = "attacker", "victim", "server"
+EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
+ROUNDS = 400
+
+
+@dataclass(frozen=True)
+class _Measured:
+    relative_error: float | None
+    baseline_error: float
+    seconds: float | None
+    kdr: float | None
+    n_solutions: int | None
+    gram_error: float | None
+    note: str
+
+
+class Table4(Experiment):
+    name = "li2021/table4"
+    summary = "inverting the partner's rows, horizontal linear regression with averaged weights"
+    reference = Reference("li2021", "table 4")
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return (0,) if quick else (0, 1, 2, 3, 4)
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        progress.begin(self.name, len(TABLE4) * 2)
+        for case in TABLE4:
+            for shuffled in (True, False):
+                found = [_measure(case, shuffled, seed) for seed in self.seeds(quick=quick)]
+                progress.advance()
+                yield _row(case, shuffled, found)
+
+
+def _measure(case: HorizontalCase, shuffled: bool, seed: int) -> _Measured:
+    run, victim = _run(case, shuffled, seed)
+    rng = np.random.default_rng([seed, 7])
+    gram = column_gram(_view(run, Knowledge()))
+    baseline = _relative(np.broadcast_to(np.median(victim, axis=0), victim.shape), victim, Knowledge())
+    if isinstance(gram, NotIdentified):
+        return _Measured(None, baseline, None, None, None, None, f"not identified: {gram.why}")
+    true = victim.T @ victim
+    gram_error = float(np.linalg.norm(gram.gram - true) / np.linalg.norm(true))
+    return _inverted(run, victim, gram, gram_error, baseline, rng, seed)
+
+
+def _inverted(
+    run: Run,
+    victim: FloatArray,
+    gram: ColumnGram,
+    gram_error: float,
+    baseline: float,
+    rng: np.random.Generator,
+    seed: int,
+) -> _Measured:
+    """Known cells from the paper's number upwards, until one solution is left."""
+    plan = plan_cells(victim.T, np.random.default_rng([seed, 3]), with_weights=False)
+    n_solutions: int | None = None
+    guess: Guess
+    for n_extra in EXTRAS:
+        knowledge = _transposed(plan.knowledge(VICTIM, victim.T, n_extra))
+        view = _view(run, knowledge)
+        began = time.perf_counter()
+        guess = invert_columns(view, gram, rng)
+        seconds = time.perf_counter() - began
+        if n_extra == 0:
+            found = guess.evidence["real solutions"]
+            n_solutions = int(found) if isinstance(found, int) else None
+        if guess.status is Status.RECOVERED:
+            break
+    kdr = len(knowledge.cells[0].values) / victim.size
+    solved = guess.status is Status.RECOVERED
+    error = _relative(guess.values, victim, knowledge) if solved else None
+    return _Measured(error, baseline, seconds, kdr, n_solutions, gram_error, guess.why)
+
+
+def _transposed(knowledge: Knowledge) -> Knowledge:
+    """Cells of X^T as cells of X."""
+    return Knowledge(
+        cells=tuple(KnownCells(known.owner, known.columns, known.ids, known.values) for known in knowledge.cells)
+    )
+
+
+def _run(case: HorizontalCase, shuffled: bool, seed: int) -> tuple[Run, FloatArray]:
+    rng = np.random.default_rng([seed, case.features, case.victim_samples])
+    table = paper_table(case.dataset, binary=False)
+    assert table.values.shape[1] >= case.features
+    chosen = rng.permutation(len(table.values))[: case.victim_samples + case.attacker_samples]
+    rows, labels = table.values[chosen][:, : case.features], table.labels[chosen]
+    cut = case.victim_samples
+    names = table.columns[: case.features]
+    parties = (
+        Party(ATTACKER, Role.ACTIVE, names, Slice(np.arange(len(rows) - cut), rows[cut:], labels[cut:])),
+        Party(VICTIM, Role.ACTIVE, names, Slice(np.arange(cut), rows[:cut], labels[:cut])),
+        Party(SERVER, Role.SERVER, (), Slice(np.zeros(0, dtype=np.int64), np.zeros((0, 0)))),
+    )
+    curvature = max(float(np.linalg.norm(part, 2) ** 2) / len(part) for part in (rows[cut:], rows[:cut]))
+    settings = HorizontalLinearSettings(
+        rounds=ROUNDS,
+        batch_size=max(case.attacker_samples // 6, 2),
+        shuffled=(ATTACKER,) if shuffled else (),
+        learning_rate=0.5 / curvature,
+    )
+    federation = Federation(HorizontalLinear.name, parties, settings)
+    return HorizontalLinear().run(federation, rng=rng, hooks=(), sink=MemorySink()), rows[:cut]
+
+
+def _view(run: Run, knowledge: Knowledge) -> View:
+    facts = run.transcript.facts.seen_by((ATTACKER,), None)
+    return run.view((ATTACKER,), Secret(SecretKind.FEATURES, VICTIM), facts, knowledge=knowledge)
+
+
+def _relative(guess: FloatArray, truth: FloatArray, knowledge: Knowledge) -> float:
+    unknown = ~knowledge.cell_mask(VICTIM, np.arange(len(truth)), truth.shape[1])
+    return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))
+
+
+def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Row:
+    errors = [one.relative_error for one in found if one.relative_error is not None]
+    known = [one for one in found if one.kdr is not None]
+    return Row(
+        setting={
+            "dataset": case.dataset,
+            "features": case.features,
+            "victim_samples": case.victim_samples,
+            "attacker_samples": case.attacker_samples,
+            "attackers_batches": "shuffled" if shuffled else "all rows",
+        },
+        measured={
+            "relative_error": float(np.mean(errors)) if errors else None,
+            "relative_error_high": max(errors) if errors else None,
+            "seconds": float(np.mean([one.seconds for one in known])) if known else None,
+            "known_data_ratio": float(np.mean([one.kdr for one in known])) if known else None,
+            "solutions_with_papers_cells": float(np.mean([one.n_solutions for one in known])) if known else None,
+            "gram_error": float(np.mean([one.gram_error for one in known])) if known else None,
+            "inverted_runs": float(len(errors)),
+        },
+        paper={"relative_error": case.relative_error, "seconds": case.seconds, "known_data_ratio": case.kdr},
+        baseline={"relative_error": float(np.mean([one.baseline_error for one in found]))},
+        note=" | ".join(dict.fromkeys(one.note for one in found)),
+    )

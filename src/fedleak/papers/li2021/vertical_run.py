@@ -1,0 +1,133 @@
+"""Run a row of table 2 or 3: the real protocol, on one recurring batch or on shuffled mini-batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedleak.core.arrays import FloatArray
+from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.hooks import Hook
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.run import Run
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.sink import MemorySink
+from fedleak.core.steps import Role
+from fedleak.core.view import View
+from fedleak.deviations.fake_features import FakeFeatures
+from fedleak.papers.li2021.datasets import independent_columns, paper_table, spanning_rows
+from fedleak.papers.li2021.figures import VerticalCase
+from fedleak.protocols import PROTOCOLS
+from fedleak.protocols.vertical.linear_arbiter import VerticalLinearArbiterSettings
+from fedleak.protocols.vertical.logistic_arbiter import VerticalLogisticArbiterSettings
+from fedleak.protocols.vertical.residual_rule import LINEAR, LOGISTIC
+from fedleak.protocols.vertical.with_arbiter import VerticalArbiterSettings
+
+ATTACKER, VICTIM, ARBITER = "attacker", "victim", "arbiter"
+L2 = 0.01
+FAKE_SCALE = 0.5
+RECURRING_ROUNDS = 200
+RECURRING_STEP = 1.8  # of the largest stable step, which is 2
+SHUFFLED_STEP = 0.4
+SOLID = 1e-5  # singular values below this share of the largest count as missing
+N_RANK_CHECKS = 20
+SPARE_FAKES = 6  # for batches with fewer independent rows than those that were looked at
+MORE_EPOCHS = 10  # than the N + 1 that determine the inner products of N rows
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalRun:
+    run: Run
+    rows: FloatArray  # the victim's, as the truth has them
+    n_fake: int
+    n_rounds: int
+    shuffled: bool
+    utility: float
+
+
+def run_case(
+    case: VerticalCase, *, logistic: bool, shuffled: bool, seed: int, fraction_bits: int = 40, n_rounds: int = 0
+) -> VerticalRun:
+    """``shuffled``: twice as many rows as the paper's, in batches of its size. Otherwise its rows again and again."""
+    rng = np.random.default_rng([seed, case.victim_features, case.samples, int(shuffled)])
+    table = paper_table(case.dataset, binary=logistic)
+    victim_columns = independent_columns(table.values, case.victim_features, rng)
+    others = rng.permutation(np.setdiff1d(np.arange(table.values.shape[1]), victim_columns))
+    attacker_columns = others[: case.attacker_features]
+    n_rows = 2 * case.samples if shuffled else case.samples
+    rows = spanning_rows(table.values[:, victim_columns], n_rows, rng)
+    own, theirs = table.values[np.ix_(rows, attacker_columns)], table.values[np.ix_(rows, victim_columns)]
+    n_fake = _fakes(own, case, rng)
+    settings = _settings(case, logistic, shuffled, n_rounds or RECURRING_ROUNDS, fraction_bits)
+    settings = replace(settings, learning_rate=_rate(own, theirs, n_fake, logistic, shuffled))
+    federation = federation_of(own, theirs, table.labels[rows], settings, logistic)
+    hooks: tuple[Hook[Any], ...] = FakeFeatures(count=n_fake, scale=FAKE_SCALE).hooks(ATTACKER) if n_fake else ()
+    protocol = PROTOCOLS.get(federation.protocol)()
+    run = protocol.run(federation, rng=rng, hooks=hooks, sink=MemorySink())
+    n_epochs = settings.epochs
+    fit = next(iter(run.utility.values()), float("nan"))
+    return VerticalRun(run, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled, fit)
+
+
+def attackers_view(result: VerticalRun, knowledge: Knowledge | None = None) -> View:
+    facts = result.run.transcript.facts
+    capabilities = PROTOCOLS.get(facts.protocol).reveals(VerticalArbiterSettings(), facts.parties, (ATTACKER,))
+    target = Secret(SecretKind.FEATURES, VICTIM)
+    return result.run.view((ATTACKER,), target, facts.seen_by((ATTACKER,), capabilities), knowledge=knowledge)
+
+
+def _fakes(own: FloatArray, case: VerticalCase, rng: np.random.Generator) -> int:
+    """The paper's number, or as many more as the attacker's real columns are short of rank in some batch."""
+    n_batches = N_RANK_CHECKS if len(own) > case.samples else 1
+    batches = [own[rng.permutation(len(own))[: case.samples]] for _ in range(n_batches)]
+    lowest = min(_solid_rank(batch) for batch in batches)
+    missing = case.samples - lowest
+    return max(case.fake_features, missing + (SPARE_FAKES if missing and n_batches > 1 else 0))
+
+
+def _solid_rank(values: FloatArray) -> int:
+    singular = np.linalg.svd(values, compute_uv=False)
+    return int(np.sum(singular > SOLID * singular[0]))
+
+
+def _rate(own: FloatArray, theirs: FloatArray, n_fake: int, logistic: bool, shuffled: bool) -> float:
+    """A share of the largest stable step: 2 over the largest curvature of the whole model."""
+    slope = (LOGISTIC if logistic else LINEAR).slope
+    curvature = float(np.linalg.norm(np.hstack([own, theirs]), 2) ** 2) / len(own) + n_fake * FAKE_SCALE**2
+    return (SHUFFLED_STEP if shuffled else RECURRING_STEP) / (slope * curvature)
+
+
+def _settings(
+    case: VerticalCase, logistic: bool, shuffled: bool, n_rounds: int, fraction_bits: int
+) -> VerticalArbiterSettings:
+    kind = VerticalLogisticArbiterSettings if logistic else VerticalLinearArbiterSettings
+    return kind(
+        batch_size=case.samples,
+        epochs=2 * case.samples + 1 + MORE_EPOCHS if shuffled else n_rounds,
+        shuffle=shuffled,
+        initialisation="normal",
+        cipher="sealed",
+        key_bits=1024,
+        fraction_bits=fraction_bits,
+        l2=L2,
+        loss=False,
+        prediction_service=True,
+    )
+
+
+def federation_of(
+    own: FloatArray, theirs: FloatArray, labels: FloatArray, settings: VerticalArbiterSettings, logistic: bool
+) -> Federation:
+    ids = np.arange(len(own), dtype=np.int64)
+    parties = (
+        Party(ATTACKER, Role.ACTIVE, _names("own", own), Slice(ids, own, labels)),
+        Party(VICTIM, Role.PASSIVE, _names("their", theirs), Slice(ids, theirs)),
+        Party(ARBITER, Role.ARBITER, (), Slice(ids, np.zeros((len(ids), 0)))),
+    )
+    return Federation("vertical-logistic-arbiter" if logistic else "vertical-linear-arbiter", parties, settings)
+
+
+def _names(prefix: str, values: FloatArray) -> tuple[str, ...]:
+    return tuple(f"{prefix}{index}" for index in range(values.shape[1]))

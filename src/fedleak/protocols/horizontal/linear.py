@@ -1,0 +1,193 @@
+"""Horizontal linear regression by averaging whole models (Li et al. 2021, section 2.2).
+
+In each round every party takes one step on its own rows and sends its weights; the server publishes their mean. With
+secure aggregation the weights carry pairwise masks that cancel in the sum, so that only the mean is seen; without it
+the server sees every party's weights (the multi-party case of section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Reference
+from fedleak.core.capability import Capability
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.federation import Federation, Party
+from fedleak.core.hooks import Hook
+from fedleak.core.payload import Array
+from fedleak.core.protocol import Protocol
+from fedleak.core.run import Run
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.settings import Settings, setting
+from fedleak.core.sink import Sink
+from fedleak.core.steps import Role
+from fedleak.core.truth import SecretValues, Truth
+from fedleak.crypto.secure_aggregation import opened_sum
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.horizontal.averaging_member import AveragingMember, AveragingOptions
+
+INITIALISATIONS = ("zero", "normal")
+
+
+@dataclass(frozen=True)
+class HorizontalLinearSettings(Settings):
+    rounds: int = setting(60, "rounds of training", unit="rounds")
+    batch_size: int = setting(0, "rows of a batch of the shuffled parties; 0 puts all into one", unit="rows")
+    shuffled: tuple[str, ...] = setting((), "parties that draw a new mini-batch in every round; others use all rows")
+    learning_rate: float = setting(0.1, "step size of a party's own step; the gradient is a mean over rows")
+    initialisation: str = setting("normal", "how the first weights are drawn", choices=INITIALISATIONS)
+    secure_aggregation: bool = setting(True, "mask the weights so that the server sees their mean only")
+    fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise InputError(f"rounds must be 1 or more; got {self.rounds}")
+        if self.batch_size < 0:
+            raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
+        if not self.learning_rate > 0:
+            raise InputError(f"learning_rate must be above 0; got {self.learning_rate}")
+        if not 8 <= self.fraction_bits <= 52:
+            raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
+        if self.initialisation not in INITIALISATIONS:
+            raise InputError(f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}")
+
+
+class HorizontalLinear(Protocol):
+    name = "horizontal-linear"
+    aliases = ("hlinr",)
+    summary = "horizontal linear regression, whole models averaged every round under pairwise masks"
+    reference = Reference("li2021", "section 2.2")
+    settings_type = HorizontalLinearSettings
+    roles = frozenset({Role.ACTIVE, Role.SERVER})
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = _checked_settings(federation.settings)
+        parties, server_party = _checked_parties(federation, settings)
+        server_rng, *party_rngs = rng.spawn(1 + len(parties))
+        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
+        members = [
+            AveragingMember(party, Actor(party.name, party.role, hooks, sink, own), _options(party, settings))
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        for member in members:
+            member.introduce()
+        for one, other in permutations(members, 2):
+            one.agree_with(other)
+        weights = _first_weights(server, settings, len(parties[0].columns))
+        for number in range(settings.rounds):
+            start_round([server, *(member.actor for member in members)], number)
+            weights = _one_round(members, server, weights, settings)
+        n_rows = max(len(party.train.ids) for party in parties)
+        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
+        return Run(captured.transcript, captured.locals, _truth(parties), _utility(parties, weights))
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        own = _checked_settings(settings)
+        return Facts(
+            protocol=cls.name,
+            parties=parties,
+            n_rows=n_rows,
+            batch_size=own.batch_size or n_rows,
+            n_epochs=None,
+            learning_rate=own.learning_rate,
+            initialisation=own.initialisation,
+            approximation="exact",
+            fraction_bits=own.fraction_bits,
+            options={
+                "rounds": own.rounds,
+                "shuffled": ",".join(own.shuffled),
+                "secure_aggregation": own.secure_aggregation,
+            },
+        )
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        roles = {party.role for party in parties if party.name in coalition}
+        if Role.ACTIVE in roles:
+            found |= {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.LABELS}
+        if Role.SERVER in roles and isinstance(settings, HorizontalLinearSettings) and not settings.secure_aggregation:
+            found |= {Capability.ALL_GRADIENTS}
+        return found
+
+
+def _checked_settings(settings: Settings) -> HorizontalLinearSettings:
+    if not isinstance(settings, HorizontalLinearSettings):
+        raise InputError(f"settings must be those of {HorizontalLinear.name}; got {type(settings).__name__}")
+    return settings
+
+
+def _checked_parties(federation: Federation, settings: HorizontalLinearSettings) -> tuple[tuple[Party, ...], Party]:
+    parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
+    if len(parties) < 2 or len(servers) != 1:
+        raise InputError(
+            f"{federation.protocol} must have two or more active parties and one server; "
+            f"got {len(parties)} and {len(servers)}"
+        )
+    for party in parties:
+        if party.columns != parties[0].columns:
+            raise InputError(f"columns of {party.name} must be those of {parties[0].name}, in the same order")
+        if not len(party.train.ids) or party.train.labels is None:
+            raise InputError(f"{party.name} must hold at least one row with its label")
+    names = {party.name for party in parties}
+    for name in settings.shuffled:
+        if name not in names:
+            raise InputError(f"shuffled must name active parties ({', '.join(sorted(names))}); got {name!r}")
+    return parties, servers[0]
+
+
+def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptions:
+    shuffled = party.name in settings.shuffled and settings.batch_size > 0
+    return AveragingOptions(
+        rate=settings.learning_rate,
+        batch_size=min(settings.batch_size, len(party.train.ids)) if shuffled else None,
+        fraction_bits=settings.fraction_bits,
+        masked=settings.secure_aggregation,
+    )
+
+
+def _first_weights(server: Actor, settings: HorizontalLinearSettings, n_columns: int) -> FloatArray:
+    drawn = server.rng.standard_normal(n_columns)
+    first = server.compute(
+        steps.FIRST_MODEL, n_columns, lambda width: drawn if settings.initialisation == "normal" else np.zeros(width)
+    )
+    server.publish(steps.FIRST_MODEL, Array(first))
+    return first
+
+
+def _one_round(
+    members: Sequence[AveragingMember], server: Actor, weights: FloatArray, settings: HorizontalLinearSettings
+) -> FloatArray:
+    received = [
+        member.actor.send(steps.SENT_WEIGHTS, server, Array(member.contribution(weights))).values for member in members
+    ]
+    total = opened_sum([np.asarray(sent, dtype=np.uint64) for sent in received], settings.fraction_bits)
+    mean = server.compute(steps.AVERAGED_WEIGHTS, total, lambda summed: summed / len(members))
+    return server.publish(steps.AVERAGED_WEIGHTS, Array(mean)).values
+
+
+def _truth(parties: Sequence[Party]) -> Truth:
+    found = {}
+    for party in parties:
+        values = party.train.features
+        ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
+        found[Secret(SecretKind.FEATURES, party.name)] = SecretValues(party.train.ids, party.columns, values, ranges)
+    return Truth(found)
+
+
+def _utility(parties: Sequence[Party], weights: FloatArray) -> dict[str, float]:
+    features = np.vstack([party.train.features for party in parties])
+    labels = np.concatenate([np.asarray(party.train.labels, dtype=np.float64) for party in parties])
+    spread = float(np.sum((labels - labels.mean()) ** 2))
+    return {"train_r2": 1.0 - float(np.sum((labels - features @ weights) ** 2)) / spread} if spread > 0 else {}
