@@ -85,6 +85,14 @@ def test_collinear_models_are_not_identifiable_and_the_rank_is_given():
     assert not np.isfinite(guess.values).any()
 
 
+def test_columns_that_are_equal_everywhere_count_as_one():
+    doubled = {name: np.column_stack([rows, rows[:, :2]]) for name, rows in TWO.items()}
+    guess, truth = attacked(BinaryRecords, doubled, settings())
+    assert guess.evidence["rank needed"] == 13
+    assert guess.status is Status.RECOVERED
+    assert share_right(guess, truth) == 1.0
+
+
 def test_too_few_rounds_are_not_identifiable():
     guess, _ = attacked(ColumnProducts, TWO, settings(rounds=12))
     assert guess.status is Status.NOT_IDENTIFIABLE
