@@ -42,7 +42,9 @@ def test_everybody_knows_the_budget_and_reports_say_what_it_is_not():
     assert "no proof" in " ".join(DpPaillier(as_printed=True).notes(federation))
 
 
-@pytest.mark.parametrize("changes", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"delta": 1.0}, {"gradient_bound": 0.5}])
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"delta": 1.0}, {"gradient_bound": 0.5}, {"rounds": -1}]
+)
 def test_budgets_outside_the_proof_are_refused(changes):
     with pytest.raises(InputError, match="must be"):
         DpPaillier(**changes)

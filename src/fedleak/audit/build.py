@@ -33,9 +33,8 @@ def build_federation(scenario: Scenario) -> Federation:
         members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
     else:
         labels_at = _label_holder(scenario).name
-        members = split_vertical(
-            table, _partition(scenario, len(table.source_columns)), labels_at=labels_at, test_share=test_share, rng=rng
-        )
+        partition = _partition(scenario, len(table.source_columns))
+        members = split_vertical(table, partition, labels_at=labels_at, test_share=test_share, rng=rng)
     helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
     return Federation(
         scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))

@@ -98,7 +98,8 @@ def _configured(federation: Federation, defense: Defense | None) -> Federation:
 def _public_facts(
     federation: Federation, defense: Defense | None, parties: tuple[PartyFacts, ...], n_rows: int | None
 ) -> Facts:
-    facts = PROTOCOLS.get(federation.protocol).facts(federation.settings, parties, n_rows)
+    protocol = PROTOCOLS.get(federation.protocol)
+    facts = protocol.with_data(protocol.facts(federation.settings, parties, n_rows), federation)
     facts = facts.with_max_row_norm(federation.max_row_norm)
     return defense.declare(facts) if defense else facts
 

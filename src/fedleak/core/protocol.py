@@ -37,6 +37,11 @@ class Protocol(ABC):
         """What everybody knows, data or no data."""
 
     @classmethod
+    def with_data(cls, facts: Facts, federation: Federation) -> Facts:
+        """Add the public facts that the data decide, such as the number of classes."""
+        return facts
+
+    @classmethod
     @abstractmethod
     def reveals(
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]

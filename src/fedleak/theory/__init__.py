@@ -35,5 +35,6 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.li2021.degrees_of_freedom:LinearFreedom",
         "fedleak.theory.li2021.inversion:VerticalInversion",
         "fedleak.theory.li2021.arbiter_collusion:ArbiterCollusion",
+        "fedleak.theory.luo2021.exact_equations:ExactEquations",
     ],
 )
