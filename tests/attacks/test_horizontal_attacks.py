@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedleak.attacks.binary.columns import binary_columns, bounds_from_binary
+from fedleak.attacks.binary.labels import labels_of_rows
 from fedleak.attacks.features.binary_records import BinaryRecords
 from fedleak.attacks.features.column_products import ColumnProducts
-from fedleak.attacks.gram.columns import binary_columns, bounds_from_binary
-from fedleak.attacks.gram.labels import labels_of_rows
 from fedleak.core.guess import Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret
@@ -83,6 +83,14 @@ def test_collinear_models_are_not_identifiable_and_the_rank_is_given():
     assert guess.status is Status.NOT_IDENTIFIABLE
     assert guess.evidence["rank"] < guess.evidence["rank needed"] == 13
     assert not np.isfinite(guess.values).any()
+
+
+def test_columns_that_are_equal_everywhere_count_as_one():
+    doubled = {name: np.column_stack([rows, rows[:, :2]]) for name, rows in TWO.items()}
+    guess, truth = attacked(BinaryRecords, doubled, settings())
+    assert guess.evidence["rank needed"] == 13
+    assert guess.status is Status.RECOVERED
+    assert share_right(guess, truth) == 1.0
 
 
 def test_too_few_rounds_are_not_identifiable():

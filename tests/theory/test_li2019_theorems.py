@@ -62,8 +62,8 @@ def test_entropy_counts():
 
 
 def test_below_the_count_random_tables_have_doubles():
-    from fedleak.attacks.gram.binary_table import Outcome, binary_tables
-    from fedleak.attacks.gram.budget import Budget
+    from fedleak.attacks.binary.binary_table import Outcome, binary_tables
+    from fedleak.attacks.binary.budget import Budget
 
     assert expected_doubles(14, 6) > 1
     outcomes = []

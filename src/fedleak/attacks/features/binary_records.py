@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.binary.binary_table import BinaryTables, Outcome, binary_tables
+from fedleak.attacks.binary.budget import Budget
+from fedleak.attacks.binary.columns import binary_columns, bounds_from_binary
+from fedleak.attacks.binary.labels import labels_of_rows, sure_parity
+from fedleak.attacks.binary.matching import certain_cells
+from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.products import ROUNDS_SAFELY, TRUSTED_ERROR, Products, observed_products
 from fedleak.attacks.features.column_products import evidence_of, status_of
-from fedleak.attacks.gram.binary_table import BinaryTables, Outcome, binary_tables
-from fedleak.attacks.gram.budget import Budget
-from fedleak.attacks.gram.columns import binary_columns, bounds_from_binary
-from fedleak.attacks.gram.labels import labels_of_rows, sure_parity
-from fedleak.attacks.gram.matching import certain_cells
-from fedleak.attacks.gram.observations import observations
-from fedleak.attacks.gram.products import ROUNDS_SAFELY, TRUSTED_ERROR, Products, observed_products
 from fedleak.attacks.prediction import from_assessment
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict

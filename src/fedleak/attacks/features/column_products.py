@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.gram.labels import sure_parity
-from fedleak.attacks.gram.observations import observations
-from fedleak.attacks.gram.products import Products, observed_products
+from fedleak.attacks.binary.labels import sure_parity
+from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.products import Products, observed_products
 from fedleak.attacks.prediction import from_assessment
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict

@@ -43,7 +43,7 @@ class DefensesExperiment(Experiment):
     reference = Reference("li2019", "section 4")
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
-        return tuple(range(1 if quick else 5))
+        return tuple(range(1 if quick else 3))
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         progress.begin(self.name, len(DEFENSES))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import resource
+import warnings
 from dataclasses import dataclass
 from itertools import permutations
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +27,20 @@ def solve_program(gram: IntArray, n_rows: int, time_limit: float) -> ProgramResu
         import pulp
     except ImportError as error:
         raise MissingExtraError.of("pulp", "dev", "the comparison with the paper's integer program") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PuLP announces the interface of its next version
+        program, x = _program(pulp, gram, n_rows)
+        before = _children_seconds()
+        status = program.solve(pulp.PULP_CBC_CMD(msg=False, threads=1, timeLimit=time_limit))
+        seconds = _children_seconds() - before
+    values = [[cell.value() for cell in row] for row in x]
+    if pulp.LpStatus[status] != "Optimal" or any(value is None for row in values for value in row):
+        return ProgramResult(None, seconds)
+    table = np.rint(np.array(values, dtype=np.float64)).astype(np.int64)
+    return ProgramResult(table if np.array_equal(table.T @ table, gram) else None, seconds)
+
+
+def _program(pulp: ModuleType, gram: IntArray, n_rows: int) -> tuple[Any, list[list[Any]]]:
     d = len(gram)
     program = pulp.LpProblem("binary_table", pulp.LpMinimize)
     x = [[pulp.LpVariable(f"x_{k}_{i}", cat="Binary") for i in range(d)] for k in range(n_rows)]
@@ -36,13 +53,7 @@ def solve_program(gram: IntArray, n_rows: int, time_limit: float) -> ProgramResu
         for k in range(n_rows):
             program += x[k][i] + x[k][j] >= 2 * delta[k]
             program += x[k][i] + x[k][j] - 1 <= delta[k]
-    before = _children_seconds()
-    status = program.solve(pulp.PULP_CBC_CMD(msg=False, threads=1, timeLimit=time_limit))
-    seconds = _children_seconds() - before
-    if pulp.LpStatus[status] != "Optimal" or any(cell.value() is None for row in x for cell in row):
-        return ProgramResult(None, seconds)
-    table = np.array([[round(cell.value()) for cell in row] for row in x], dtype=np.int64)
-    return ProgramResult(table if np.array_equal(table.T @ table, gram) else None, seconds)
+    return program, x
 
 
 def _children_seconds() -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.attacks.gram.local_steps import Product, first_estimate, sum_of_grams
+from fedleak.attacks.binary.local_steps import Product, first_estimate, sum_of_grams
 from fedleak.audit.progress import Progress
 from fedleak.audit.randomness import stream
 from fedleak.core.arrays import FloatArray

@@ -8,8 +8,8 @@ from statistics import median
 
 import numpy as np
 
-from fedleak.attacks.gram.binary_table import Outcome, binary_tables, sorted_rows
-from fedleak.attacks.gram.budget import Budget
+from fedleak.attacks.binary.binary_table import Outcome, binary_tables, sorted_rows
+from fedleak.attacks.binary.budget import Budget
 from fedleak.audit.progress import Progress
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row

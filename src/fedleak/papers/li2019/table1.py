@@ -8,8 +8,8 @@ from statistics import median
 
 import numpy as np
 
-from fedleak.attacks.gram.binary_table import BinaryTables, Outcome, binary_tables
-from fedleak.attacks.gram.budget import Budget
+from fedleak.attacks.binary.binary_table import BinaryTables, Outcome, binary_tables
+from fedleak.attacks.binary.budget import Budget
 from fedleak.audit.progress import Progress
 from fedleak.audit.randomness import stream
 from fedleak.core.arrays import IntArray

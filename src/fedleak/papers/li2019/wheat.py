@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.attacks.gram.lattice import reduced_lattice
+from fedleak.attacks.binary.lattice import reduced_lattice
 from fedleak.audit.progress import Progress
 from fedleak.audit.randomness import stream
 from fedleak.core.attack import Reference

@@ -7,7 +7,7 @@ counts and d(d − 1)/2 products z_i·z_j are uncorrelated, of variances m p(1 �
 where it is far below, doubles are the exception (tables that differ in few rows have more of them than the count says).
 
 **Certificate.** The exact condition for a given table is checked by the attack: the columns and the column of ones
-generate ℤᵐ (see ``attacks.gram.binary_table``). It needs rank m, so d + 1 ≥ m.
+generate ℤᵐ (see ``attacks.binary.binary_table``). It needs rank m, so d + 1 ≥ m.
 """
 
 from __future__ import annotations

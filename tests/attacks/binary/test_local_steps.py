@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.attacks.gram.local_steps import Product, first_estimate, sum_of_grams
+from fedleak.attacks.binary.local_steps import Product, first_estimate, sum_of_grams
 
 
 def product_of(x: np.ndarray, n: int, rate: float) -> Product:

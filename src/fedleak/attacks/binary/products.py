@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm
 
 import numpy as np
 
-from fedleak.attacks.gram.linear_fit import AffineFit, fit_rows
-from fedleak.attacks.gram.local_steps import (
+from fedleak.attacks.binary.equal_columns import kinds_of_columns, merged
+from fedleak.attacks.binary.linear_fit import AffineFit, fit_rows
+from fedleak.attacks.binary.local_steps import (
     LocalSteps,
     Product,
     alike_steps,
@@ -16,8 +17,8 @@ from fedleak.attacks.gram.local_steps import (
     sum_of_grams,
     without_mean_spread,
 )
-from fedleak.attacks.gram.observations import Observations
-from fedleak.core.arrays import FloatArray
+from fedleak.attacks.binary.observations import Observations
+from fedleak.core.arrays import FloatArray, IntArray
 
 ROUNDS_SAFELY = 0.35  # farther than this from an integer, an entry is not taken for one
 TRUSTED_ERROR = 0.12  # a standard error above this makes rounding a gamble
@@ -48,6 +49,17 @@ class Products:
 
 def observed_products(seen: Observations, rng: np.random.Generator) -> list[Products]:
     """One entry for each group of rows that appears together in an update."""
+    kinds = kinds_of_columns(seen)
+    return [_for_all_columns(found, kinds) for found in _of_distinct_columns(merged(seen, kinds), rng)]
+
+
+def _for_all_columns(found: Products, kinds: IntArray) -> Products:
+    if found.alpha is None or found.beta is None:
+        return found
+    return replace(found, alpha=found.alpha[np.ix_(kinds, kinds)], beta=found.beta[kinds])
+
+
+def _of_distinct_columns(seen: Observations, rng: np.random.Generator) -> list[Products]:
     if seen.local_steps:
         return [_of_local_steps(seen, rng)]
     if any(outsider.shuffled and len(outsider.batch_sizes) > 1 for outsider in seen.outsiders):
@@ -109,7 +121,10 @@ def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
     product = Product(mean_product, step, deepest, seen.n_rows // n_parties)
     steps = _steps(product, seen, rng)
     if steps is None:
-        why = "the learning rate is so large that the local steps overshoot: their product has no usable logarithm"
+        overshoots = (
+            "the learning rate is so large that the local steps overshoot: their product has no usable logarithm"
+        )
+        why = _misfit(fit) or overshoots
         return Products(seen.n_rows, fit, None, None, True, why)
     # η = Σ_i [∏_{j>i} (I − sα_j)] β_i (theorem 1), with every β_i near β/n
     mean_later: FloatArray = np.asarray(np.mean(steps.later_steps, axis=0), dtype=np.float64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
-from fedleak.attacks.gram.budget import Budget, OutOfBudgetError
-from fedleak.attacks.gram.integers import matrix
+from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
+from fedleak.attacks.binary.integers import matrix
 from fedleak.core.arrays import FloatArray, IntArray
 
 MAX_CANDIDATES = 3000

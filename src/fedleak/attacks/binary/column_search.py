@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.attacks.gram.budget import Budget
+from fedleak.attacks.binary.budget import Budget
 from fedleak.core.arrays import IntArray
 
 Class = tuple[tuple[int, ...], int]  # prefix, number of rows that have it

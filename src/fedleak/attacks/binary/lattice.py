@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.gram.integers import Rows, matrix, reduce_gram, solve_rational
-from fedleak.attacks.gram.span import independent_columns
+from fedleak.attacks.binary.integers import Rows, matrix, reduce_gram, solve_rational
+from fedleak.attacks.binary.span import independent_columns
 from fedleak.core.arrays import IntArray
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def reduced_lattice(gram: IntArray) -> ReducedLattice:
     numerators, denominator = solve_rational(sub_gram, products)
     if denominator != 1:
         # The finer basis is H / denominator in terms of the chosen columns.
-        others = np.setdiff1d(np.arange(len(gram)), chosen).tolist()
+        taken = set(chosen)
+        others = (j for j in range(len(gram)) if j not in taken)
         vectors = ([int(numerators[i, j]) for i in range(len(chosen))] for j in others)
         change = matrix(_generated(vectors, denominator, len(chosen), int(sub_gram.det())))
         sub_gram = _divided(change * sub_gram * change.transpose(), denominator**2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.moments import binary_flaw
+from fedleak.attacks.binary.moments import binary_flaw
 from fedleak.core.arrays import FloatArray, IntArray
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.budget import Budget, OutOfBudgetError
-from fedleak.attacks.gram.integers import matrix, reduce_gram, to_array
-from fedleak.attacks.gram.lattice import ReducedLattice
+from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
+from fedleak.attacks.binary.integers import matrix, reduce_gram, to_array
+from fedleak.attacks.binary.lattice import ReducedLattice
 from fedleak.core.arrays import FloatArray, IntArray
 
 BLOCK_SIZES = (12, 20, 26, 32)

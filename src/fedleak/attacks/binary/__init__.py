@@ -1,0 +1,1 @@
+"""Binary tables from their inner products: exact integer kernels, without any view."""

@@ -1,0 +1,90 @@
+"""The experiments of Li et al. 2019: their parts on small cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from data_files import require_data
+from fedleak.audit.progress import Silent
+from fedleak.defenses.fresh_batches import FreshBatches
+from fedleak.papers import EXPERIMENTS
+from fedleak.papers.li2019.chain import attack, coin_rows, run, score, two_parties
+from fedleak.papers.li2019.figures import TABLE_1
+from fedleak.papers.li2019.integer_program import solve_program
+from fedleak.papers.li2019.local_steps import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
+from fedleak.papers.li2019.scale import Scale, _measured
+from fedleak.papers.li2019.table1 import Table1, random_table
+from fedleak.papers.li2019.wheat import Wheat
+from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+
+
+def test_the_papers_grid_is_complete():
+    assert {m for m, _ in TABLE_1} == {3, 5, 8, 9, 11}
+    assert {d for _, d in TABLE_1} == {5, 10, 15, 20}
+    assert [cell for cell, seconds in TABLE_1.items() if seconds is None] == [(9, 5), (11, 5)]
+
+
+def test_the_papers_program_finds_a_table():
+    table = random_table(3, 5, 0)
+    result = solve_program(table.T @ table, 3, 20.0)
+    assert result.table is not None
+    assert np.array_equal(result.table.T @ result.table, table.T @ table)
+    assert result.cpu_seconds > 0
+
+
+def test_a_cell_of_table_1_has_both_solvers_side_by_side():
+    row = Table1()._cell(3, 5, quick=True)
+    assert row.measured["certified_unique"] == row.measured["truth_found_if_unique"] == 1.0
+    assert row.measured["cbc_over_ours"] > 1
+    assert row.paper == {"cbc_cpu_seconds": 0.805}
+
+
+def test_a_point_of_the_scale_is_certified_and_right():
+    row = _measured(12, 20, (0, 1))
+    assert row.measured["certified_unique"] == row.measured["equal_to_truth"] == 1.0
+    (panel,) = Scale().panels([row])
+    assert panel.curves[0].x == [12.0]
+
+
+def test_the_largest_rate_is_on_the_ladder():
+    row = _largest_rate(6, 8, 2)
+    assert row.measured["largest_rate_that_breaks"] >= 0.01
+    assert row.measured["exact_share"] >= 0.9
+
+
+def test_the_simple_correction_breaks_small_rates_only():
+    x = coin_rows(44, 20, 0, "test").features
+    assert _second_order_is_exact(_product(x, 4, 0.002), x)
+    assert not _second_order_is_exact(_product(x, 4, 0.04), x)
+
+
+def test_seeds_are_fixed_and_more_without_quick():
+    for experiment in (Table1(), Scale(), LocalStepsExperiment(), Wheat()):
+        assert len(experiment.seeds(quick=True)) < len(experiment.seeds(quick=False))
+
+
+def test_a_defense_reaches_the_chain():
+    settings = HorizontalLogisticSettings(rounds=30, batch_size=4, shuffled=("curious",))
+    federation = two_parties(coin_rows(24, 8, 0, "curious"), coin_rows(8, 8, 0, "victim"), settings)
+    bare = run(federation, 0)
+    guess = attack(bare, "column-products", 0)
+    assert score(bare, guess, "column-products", 0).value == 1.0
+    defense = FreshBatches()
+    defended = run(federation, 0, defense)
+    assert not np.array_equal(attack(defended, "column-products", 0, defense).values, guess.values)
+
+
+def test_wheat_goes_all_the_way():
+    require_data("wheat_dart_markers")
+    rows = [row for row in Wheat().rows(quick=True, progress=Silent()) if row.measured.get("certified_share")]
+    assert rows
+    assert all(row.measured["worst_if_certified"] == 1.0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    "experiment", ["li2019/table1", "li2019/scale", "li2019/async", "li2019/wheat", "li2019/defenses"]
+)
+def test_every_experiment_is_registered(experiment):
+
+    assert EXPERIMENTS.get(experiment).name == experiment
