@@ -17,7 +17,7 @@ from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.theory.luo2021.exact_equations import ExactEquations
 
-ZERO_FLOOR = 1e-8
+ZERO_FLOOR = 1e-9
 
 
 @dataclass(frozen=True)
