@@ -30,7 +30,7 @@ def null_gains(attack_name: str, attack, *, before=lambda real: None) -> np.ndar
 def _gain(guess: Guess, real) -> float:
     if guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
         return 0.0
-    metric = metrics_for(guess.secret.kind)[0]
+    metric = metrics_for(guess.secret.kind, real.task.attack.measured_by)[0]
     truth = real.run.truth.of(guess.secret)
     rng = np.random.default_rng(0)
     return metric.score(guess, truth, real.view.knowledge, up_to=real.task.attack.up_to, rng=rng).gain

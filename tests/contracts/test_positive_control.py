@@ -16,7 +16,7 @@ def share_of_the_way(attack, name: str) -> float:
     """0 at the baseline, 1 at a perfect answer."""
     case = situation(name)
     guess = attack().run(case.view, rng=np.random.default_rng(0))
-    metric = metrics_for(guess.secret.kind)[0]
+    metric = metrics_for(guess.secret.kind, attack.measured_by)[0]
     truth = case.run.truth.of(guess.secret)
     score = metric.score(guess, truth, case.view.knowledge, up_to=attack.up_to, rng=np.random.default_rng(0))
     perfect = 1.0 if score.better is Better.HIGHER else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from federations import run, sealed, sealed_arbiter, vertical
+from federations import run, sealed, vertical
 from fedleak.audit.planner import plan
 from fedleak.audit.scenario import AdversarySpec
 from fedleak.core.errors import InputError
@@ -14,6 +14,7 @@ from fedleak.defenses.dp_paillier import DpPaillier
 from fedleak.defenses.large_initialisation import LargeInitialisation
 from fedleak.defenses.larger_batch import LargerBatch
 from fedleak.defenses.secret_shared_gradients import SecretSharedGradients
+from fedleak.protocols import PROTOCOLS
 
 WIDTHS = {"bank": 3, "fintech": 8}
 
@@ -42,7 +43,9 @@ def test_everybody_knows_the_budget_and_reports_say_what_it_is_not():
     assert "no proof" in " ".join(DpPaillier(as_printed=True).notes(federation))
 
 
-@pytest.mark.parametrize("changes", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"delta": 1.0}, {"gradient_bound": 0.5}])
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"delta": 1.0}, {"gradient_bound": 0.5}, {"rounds": -1}]
+)
 def test_budgets_outside_the_proof_are_refused(changes):
     with pytest.raises(InputError, match="must be"):
         DpPaillier(**changes)
@@ -85,6 +88,7 @@ def test_shares_add_up_to_the_gradient_and_one_alone_is_noise():
 
 
 def test_a_protocol_without_the_setting_is_named():
-    federation = vertical({**WIDTHS, "referee": 0}, sealed_arbiter(), protocol="vertical-logistic-arbiter")
-    with pytest.raises(InputError, match="vertical-logistic-arbiter"):
-        SecretSharedGradients().configure(federation)
+    misfit = PROTOCOLS.get("vertical-logistic-arbiter").misfit(SecretSharedGradients())
+    assert (
+        misfit == "secret-shared-gradients needs the setting gradients, which vertical-logistic-arbiter does not have"
+    )

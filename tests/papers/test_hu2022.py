@@ -86,10 +86,11 @@ def test_a_real_column_is_recovered_within_the_theorems_epochs(start, adversary)
 
 def test_active_at_the_edge_of_the_packing():
     assert batch_sizes(2, quick=False) == (2, 3, 15, 62, 63)
-    found = measure(1, 31, "passive", seed=0)
+    found, residues = measure(1, 31, "passive", seed=0)
     assert found["following_protocol"] == 0.0
     assert found["packed_products"] == found["claimed_columns"] == 1.0
     assert found["same_form_to_partner"] == found["in_range_to_partner"] == 1.0
+    assert len(residues) == 1
 
 
 @pytest.mark.parametrize(

@@ -27,5 +27,13 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.rotation_matching:RotationMatching",
         "fedleak.attacks.features.arbiter_collusion:ArbiterCollusion",
         "fedleak.attacks.features.average_inversion:AverageInversion",
+        "fedleak.attacks.features.equality_solving:EqualitySolving",
+        "fedleak.attacks.features.equality_projection:EqualityProjection",
+        "fedleak.attacks.features.equality_bayes:EqualityBayes",
+        "fedleak.attacks.features.generative_regression:GenerativeRegressionNetwork",
+        "fedleak.attacks.features.posterior_inference:PosteriorInference",
+        "fedleak.attacks.features.contribution_scaling:ContributionScaling",
+        "fedleak.attacks.ranges.path_restriction:PathRestriction",
+        "fedleak.attacks.ranges.forest_path_restriction:ForestPathRestriction",
     ],
 )

@@ -15,7 +15,6 @@ import numpy as np
 from fedleak.attacks.scored_round import ScoredRound, remaining
 from fedleak.core.arrays import FloatArray, IntArray
 
-N_STARTS = 4
 SWEEPS = 150
 MAX_STEPS = 120
 RIDGE = 1e-9
@@ -70,10 +69,10 @@ def n_unknowns(n_rows: int, width: int) -> int:
     return n_rows * width + width - width * (width - 1) // 2
 
 
-def recover_factors(seen: Trajectory, width: int, rng: np.random.Generator) -> Factors:
+def recover_factors(seen: Trajectory, width: int, rng: np.random.Generator, *, n_starts: int) -> Factors:
     """The best of a few random starts, by how well the scores are explained."""
     best = _one_start(seen, width, rng)
-    for _ in range(N_STARTS - 1):
+    for _ in range(n_starts - 1):
         if best.misfit < GOOD_ENOUGH:
             break
         best = min(best, _one_start(seen, width, rng), key=lambda one: one.misfit)

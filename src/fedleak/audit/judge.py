@@ -38,7 +38,7 @@ def judge(
     if np.isfinite(guess.values).any() and guess.status is not Status.NOT_IDENTIFIABLE:
         scores = [
             metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng)
-            for metric in metrics_for(guess.secret.kind)
+            for metric in metrics_for(guess.secret.kind, task.attack.measured_by)
         ]
     main = scores[0] if scores else None
     outcome = _outcome(guess.status, main)

@@ -17,6 +17,7 @@ from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.finding import Mode
 from fedleak.core.hooks import Hook
+from fedleak.core.protocol import Protocol
 from fedleak.core.secret import JOINT, Secret
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
@@ -98,7 +99,8 @@ def _configured(federation: Federation, defense: Defense | None) -> Federation:
 def _public_facts(
     federation: Federation, defense: Defense | None, parties: tuple[PartyFacts, ...], n_rows: int | None
 ) -> Facts:
-    facts = PROTOCOLS.get(federation.protocol).facts(federation.settings, parties, n_rows)
+    protocol = PROTOCOLS.get(federation.protocol)
+    facts = protocol.with_data(protocol.facts(federation.settings, parties, n_rows), federation)
     facts = facts.with_max_row_norm(federation.max_row_norm)
     return defense.declare(facts) if defense else facts
 
@@ -114,7 +116,7 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
             continue
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
-            skip = _reason_to_skip(attack, adversary, capabilities, bool(found), facts.protocol)
+            skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
             yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
 
 
@@ -132,7 +134,7 @@ def _reason_to_skip(
     adversary: AdversarySpec,
     capabilities: frozenset[Capability],
     has_target: bool,
-    protocol: str,
+    protocol: type[Protocol],
 ) -> str | None:
     who = " and ".join(adversary.parties)
     if not has_target:
@@ -141,7 +143,11 @@ def _reason_to_skip(
         return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
     missing = sorted(capability.value for capability in attack.requires - capabilities)
     if missing:
-        return f"{protocol} does not give {who} {', '.join(missing)}"
+        return f"{protocol.name} does not give {who} {', '.join(missing)}"
+    if attack.deviation is not None:
+        lacking = DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps
+        if lacking:
+            return f"{protocol.name} has no {', '.join(sorted(step.name for step in lacking))} to deviate at"
     return None
 
 

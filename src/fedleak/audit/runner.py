@@ -17,7 +17,7 @@ from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
-from fedleak.core.errors import FedleakError, InputError
+from fedleak.core.errors import FedleakError, InputError, MissingExtraError
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.run import Run
@@ -119,6 +119,8 @@ class Audit:
             guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
+        except MissingExtraError as error:
+            return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
         except InputError:
             raise
         except (FedleakError, ArithmeticError, ValueError, LookupError) as error:

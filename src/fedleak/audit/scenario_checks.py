@@ -85,3 +85,6 @@ def _check_defenses(scenario: Scenario) -> None:
         first = scenario.defenses.index(defense)
         if first < index:
             raise ScenarioError(f"defense[{index}] must differ from defense[{first}]; leave one of them out")
+        misfit = PROTOCOLS.get(scenario.protocol).misfit(defense)
+        if misfit:
+            raise ScenarioError(f"defense[{index}]: {misfit}; leave it out")

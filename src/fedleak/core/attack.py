@@ -47,6 +47,7 @@ class Attack(ABC):
     requires: ClassVar[frozenset[Capability]]
     produces: ClassVar[SecretKind]
     up_to: ClassVar[frozenset[Symmetry]] = frozenset()
+    measured_by: ClassVar[str | None] = None  # the metric that decides; the first of the secret's kind if None
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
 
     @abstractmethod

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
+from fedleak.core.defense import Defense
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook
 from fedleak.core.run import Run
 from fedleak.core.settings import Settings
 from fedleak.core.sink import Sink
-from fedleak.core.steps import Role
+from fedleak.core.steps import Role, Step
 
 
 class Protocol(ABC):
@@ -26,6 +28,15 @@ class Protocol(ABC):
     reference: ClassVar[Reference]
     settings_type: ClassVar[type[Settings]]
     roles: ClassVar[frozenset[Role]]  # the roles that a federation of this protocol has
+    named_steps: ClassVar[frozenset[Step[Any]]]  # where its messages and records arise, and hooks may act
+
+    @classmethod
+    def misfit(cls, defense: Defense) -> str | None:
+        """Why a defense would do nothing here: a setting or a step that this protocol does not have."""
+        settings = {field.name for field in fields(cls.settings_type)}
+        lacking = [f"the setting {name}" for name in sorted(defense.changes - settings)]
+        lacking += [f"the step {name}" for name in sorted(step.name for step in defense.acts_at - cls.named_steps)]
+        return f"{defense.name} needs {' and '.join(lacking)}, which {cls.name} does not have" if lacking else None
 
     @abstractmethod
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
@@ -35,6 +46,11 @@ class Protocol(ABC):
     @abstractmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
         """What everybody knows, data or no data."""
+
+    @classmethod
+    def with_data(cls, facts: Facts, federation: Federation) -> Facts:
+        """Add the public facts that the data decide, such as the number of classes."""
+        return facts
 
     @classmethod
     @abstractmethod

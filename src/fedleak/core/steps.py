@@ -120,6 +120,23 @@ PARTIAL_SCORE: Step[FloatArray] = Step(
     "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
 )
 
+# Prediction with a trained model. The parties compute it jointly and securely; what that computation opens
+# comes from a sender of its own, and defenses inside it are hooks of that sender.
+JOINT_COMPUTATION = "joint computation"
+COLUMNS: Step[Payload] = Step("setup.columns", Phase.SETUP, DATA_PARTIES, "a party's column names, public")
+MODEL: Step[Payload] = Step(
+    "predict.model", Phase.PREDICT, frozenset({Role.SERVER}), "the trained model, for the active party"
+)
+REQUEST: Step[Payload] = Step(
+    "predict.request", Phase.PREDICT, frozenset({Role.ACTIVE}), "the row ids that the active party wants predicted"
+)
+CONFIDENCES: Step[Payload] = Step(
+    "predict.confidences", Phase.PREDICT, frozenset({Role.SERVER}), "a confidence for each class of each row"
+)
+CONTRIBUTIONS: Step[Payload] = Step(
+    "predict.contributions", Phase.PREDICT, frozenset({Role.SERVER}), "what each column contributed to each prediction"
+)
+
 
 def all_steps() -> tuple[Step[Any], ...]:
     return tuple(value for value in globals().values() if isinstance(value, Step))

@@ -15,5 +15,12 @@ DEFENSES: Registry[Defense] = Registry(
         "fedleak.defenses.selective_sharing:SelectiveSharing",
         "fedleak.defenses.update_noise:UpdateNoise",
         "fedleak.defenses.secret_shared_gradients:SecretSharedGradients",
+        "fedleak.defenses.rounding:Rounding",
+        "fedleak.defenses.top_label:TopLabel",
+        "fedleak.defenses.confidence_noise:ConfidenceNoise",
+        "fedleak.defenses.dropout:Dropout",
+        "fedleak.defenses.hidden_model:HiddenModel",
+        "fedleak.defenses.collaboration_check:CollaborationCheck",
+        "fedleak.defenses.leak_check:LeakCheck",
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,10 @@ class DpPaillier(Defense):
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.delta)
-        if not self.gradient_bound > 0.5:
-            raise InputError(f"gradient_bound of dp-paillier must be above 0.5; got {self.gradient_bound}")
+        if not 0.5 < self.gradient_bound < inf:
+            raise InputError(f"gradient_bound of dp-paillier must be above 0.5 and finite; got {self.gradient_bound}")
+        if self.rounds < 0:
+            raise InputError(f"rounds of dp-paillier must be 0 or more; got {self.rounds}")
 
     def levels(self, *, epochs: int, rounds: int, learning_rate: float, batch_size: int) -> NoiseLevels:
         return noise_levels(

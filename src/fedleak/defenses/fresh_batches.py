@@ -9,7 +9,6 @@ from fedleak.core.defense import Defense
 from fedleak.core.federation import Federation
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
-from fedleak.defenses.horizontal_settings import with_fitting_settings
 
 
 @dataclass(frozen=True)
@@ -28,4 +27,4 @@ class FreshBatches(Defense):
         everyone = tuple(party.name for party in federation.with_role(Role.ACTIVE))
         already = tuple(getattr(federation.settings, "shuffled", ()))
         names = dict.fromkeys((*already, *(self.parties or everyone)))
-        return with_fitting_settings(self.name, federation, shuffled=tuple(names))
+        return federation.with_settings(shuffled=tuple(names))

@@ -9,7 +9,6 @@ from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
 from fedleak.core.federation import Federation
 from fedleak.core.settings import setting
-from fedleak.defenses.horizontal_settings import with_fitting_settings
 
 
 @dataclass(frozen=True)
@@ -27,4 +26,4 @@ class LocalSteps(Defense):
             raise InputError(f"learning_rate of local-steps must be above 0; got {self.learning_rate}")
 
     def configure(self, federation: Federation) -> Federation:
-        return with_fitting_settings(self.name, federation, update="asynchronised", learning_rate=self.learning_rate)
+        return federation.with_settings(update="asynchronised", learning_rate=self.learning_rate)

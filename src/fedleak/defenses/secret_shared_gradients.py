@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from fedleak.core.attack import Reference
 from fedleak.core.defense import Defense
-from fedleak.core.errors import InputError
 from fedleak.core.federation import Federation
 
 
@@ -21,9 +20,4 @@ class SecretSharedGradients(Defense):
     changes = frozenset({"gradients"})
 
     def configure(self, federation: Federation) -> Federation:
-        if not hasattr(federation.settings, "gradients"):
-            raise InputError(
-                "secret-shared-gradients must have a protocol with the setting gradients, such as vertical-logistic; "
-                f"got {federation.protocol}"
-            )
         return federation.with_settings(gradients="secret-shared")

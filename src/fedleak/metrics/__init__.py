@@ -10,10 +10,13 @@ METRICS: Registry[Metric] = Registry(
         "fedleak.metrics.label_accuracy:LabelAccuracy",
         "fedleak.metrics.cells_recovered:CellsRecovered",
         "fedleak.metrics.mean_error:MeanError",
+        "fedleak.metrics.squared_error:SquaredError",
+        "fedleak.metrics.interval_score:IntervalScore",
     ],
 )
 
 
-def metrics_for(kind: SecretKind) -> list[Metric]:
-    """The metrics of a kind of secret, the main one first."""
-    return [metric() for metric in METRICS if kind in metric.applies_to]
+def metrics_for(kind: SecretKind, first: str | None = None) -> list[Metric]:
+    """The metrics of a kind of secret, the main one first; ``first`` names another than usual."""
+    found = [metric() for metric in METRICS if kind in metric.applies_to]
+    return sorted(found, key=lambda metric: metric.name != first) if first else found

@@ -28,5 +28,13 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.li2019.local_steps:LocalStepsExperiment",
         "fedleak.papers.li2019.wheat:Wheat",
         "fedleak.papers.li2019.defenses:DefensesExperiment",
+        "fedleak.papers.luo2021.fig5:Fig5",
+        "fedleak.papers.luo2021.fig6:Fig6",
+        "fedleak.papers.luo2021.fig7:Fig7",
+        "fedleak.papers.luo2021.fig9:Fig9",
+        "fedleak.papers.luo2021.fig10:Fig10",
+        "fedleak.papers.luo2021.fig11:Fig11",
+        "fedleak.papers.luo2021.table3:Table3",
+        "fedleak.papers.luo2021.speed:Speed",
     ],
 )

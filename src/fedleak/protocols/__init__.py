@@ -11,5 +11,6 @@ PROTOCOLS: Registry[Protocol] = Registry(
         "fedleak.protocols.vertical.logistic_arbiter:VerticalLogisticArbiter",
         "fedleak.protocols.vertical.linear_arbiter:VerticalLinearArbiter",
         "fedleak.protocols.horizontal.linear:HorizontalLinear",
+        "fedleak.protocols.prediction.serving:VerticalPrediction",
     ],
 )

@@ -36,5 +36,6 @@ THEOREMS: Registry[Theorem] = Registry(
         "fedleak.theory.li2021.inversion:VerticalInversion",
         "fedleak.theory.li2021.arbiter_collusion:ArbiterCollusion",
         "fedleak.theory.li2021.horizontal:HorizontalInversion",
+        "fedleak.theory.luo2021.exact_equations:ExactEquations",
     ],
 )

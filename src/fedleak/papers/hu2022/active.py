@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import kstest
 
 from fedleak.attacks.labels.claimed_residual_recovery import ClaimedResidualRecovery
 from fedleak.attacks.labels.packed_residual_recovery import PackedResidualRecovery
@@ -13,13 +14,14 @@ from fedleak.attacks.labels.residual_recovery import ResidualRecovery
 from fedleak.audit.progress import Progress
 from fedleak.audit.randomness import stream
 from fedleak.core.attack import Attack, Reference
+from fedleak.core.errors import RunError
 from fedleak.core.federation import Federation
 from fedleak.core.message import Message
-from fedleak.core.payload import CipherArray, IntegerArray, ScalarValue
+from fedleak.core.payload import CipherArray, IntegerArray, ScalarValue, Tree
 from fedleak.core.run import Run
 from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.core.sink import MemorySink
-from fedleak.core.steps import MASKED_PRODUCT, OPENED_PRODUCT
+from fedleak.core.steps import MASKED_PRODUCT, OPENED_PRODUCT, PUBLIC_KEY
 from fedleak.deviations import DEVIATIONS
 from fedleak.deviations.claimed_columns import ClaimedColumns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
@@ -38,7 +40,7 @@ class Looks:
     """How the masked ciphertexts look to the partner that decrypts them."""
 
     shapes: tuple[object, ...]
-    residues: tuple[float, ...]  # decrypted values over the modulus
+    residues: tuple[float, ...]  # decrypted values over the partner's modulus
 
 
 class Active(Experiment):
@@ -86,8 +88,8 @@ def batch_sizes(width: int, *, quick: bool) -> tuple[int, ...]:
     return (width, width + 1, *between, edge, edge + 1)
 
 
-def measure(width: int, batch_size: int, adversary: str, seed: int) -> dict[str, float]:
-    """Share of residuals recovered by each method in one round; whether the partner could tell."""
+def measure(width: int, batch_size: int, adversary: str, seed: int) -> tuple[dict[str, float], tuple[float, ...]]:
+    """Share of residuals recovered by each method in one round; and what the partner decrypted of packed products."""
     settings = VerticalLogisticSettings(
         batch_size=batch_size, epochs=1, learning_rate=0.1, initialisation="xavier", key_bits=KEY_BITS
     )
@@ -103,8 +105,7 @@ def measure(width: int, batch_size: int, adversary: str, seed: int) -> dict[str,
     honest, packed = looks[ResidualRecovery.name], looks[PackedResidualRecovery.name]
     found["same_form_to_partner"] = float(honest.shapes == packed.shapes)
     found["in_range_to_partner"] = float(all(0 <= value < 1 for value in packed.residues))
-    found["mean_residue"] = float(np.mean(packed.residues))
-    return found
+    return found, packed.residues
 
 
 def _figure(method: type[Attack]) -> str:
@@ -140,23 +141,34 @@ def _looks(run: Run, adversary: str) -> Looks:
         for m in masked
         if isinstance(m.payload, CipherArray)
     )
-    modulus_bits = KEY_BITS
     values = [value for m in opened if isinstance(m.payload, IntegerArray) for value in m.payload.to_ints()]
-    return Looks(shapes, tuple(value / 2**modulus_bits for value in values))
+    modulus = _modulus_of_partner(run, adversary)
+    return Looks(shapes, tuple(value / modulus for value in values))
+
+
+def _modulus_of_partner(run: Run, adversary: str) -> int:
+    for message in run.transcript.messages:
+        if message.step == PUBLIC_KEY.name and message.sender != adversary and isinstance(message.payload, Tree):
+            modulus = message.payload.items["modulus"]
+            assert isinstance(modulus, IntegerArray)
+            return modulus.to_ints()[0]
+    raise RunError("the partner published no key")
 
 
 def _is(message: Message, step: str, sender: str) -> bool:
     return message.step == step and message.sender == sender
 
 
-def _row(width: int, batch_size: int, adversary: str, results: list[dict[str, float]]) -> Row:
+def _row(width: int, batch_size: int, adversary: str, results: list[tuple[dict[str, float], tuple[float, ...]]]) -> Row:
     setting: dict[str, ScalarValue] = {
         "columns": width,
         "batch_size": batch_size,
         "adversary": adversary,
         "key_bits": KEY_BITS,
     }
-    measured = {name: float(np.mean([one[name] for one in results])) for name in results[0]}
+    measured = {name: float(np.mean([one[name] for one, _ in results])) for name in results[0][0]}
+    # Kolmogorov-Smirnov against the uniform distribution that honest masks give.
+    measured["uniform_p_value"] = float(kstest([value for _, seen in results for value in seen], "uniform").pvalue)
     paper = {
         "following_protocol": 1.0 if batch_size <= width else 0.0,
         "packed_products": 1.0 if batch_size <= N_SLOTS * width else 0.0,

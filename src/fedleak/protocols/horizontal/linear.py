@@ -68,6 +68,17 @@ class HorizontalLinear(Protocol):
     reference = Reference("li2021", "section 2.2")
     settings_type = HorizontalLinearSettings
     roles = frozenset({Role.ACTIVE, Role.SERVER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.ROW_IDS,
+            steps.AGREEMENT_KEY,
+            steps.FIRST_MODEL,
+            steps.LOCAL_WEIGHTS,
+            steps.SENT_WEIGHTS,
+            steps.AVERAGED_WEIGHTS,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _checked_settings(federation.settings)

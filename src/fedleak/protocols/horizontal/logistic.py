@@ -40,6 +40,17 @@ class HorizontalLogistic(Protocol):
     reference = Reference("li2019", "section 3.1")
     settings_type = HorizontalLogisticSettings
     roles = frozenset({Role.ACTIVE, Role.SERVER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.ROW_COUNT,
+            steps.AGREEMENT_KEY,
+            steps.FIRST_MODEL,
+            steps.LOCAL_UPDATE,
+            steps.MASKED_UPDATE,
+            steps.AGGREGATE,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _settings(federation.settings)

@@ -85,6 +85,22 @@ class VerticalLogistic(Protocol):
     reference = Reference("hu2022", "protocol 1")
     settings_type = VerticalLogisticSettings
     roles = frozenset({Role.ACTIVE, Role.PASSIVE})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.INITIALISE,
+            steps.PUBLIC_KEY,
+            steps.BATCH,
+            steps.SHARED_SCORE,
+            steps.ENCRYPTED_SCORE,
+            steps.MULTIPLY,
+            steps.MASKED_PRODUCT,
+            steps.OPENED_PRODUCT,
+            steps.UNMASK,
+            steps.GRADIENT,
+            steps.UPDATE,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = federation.settings

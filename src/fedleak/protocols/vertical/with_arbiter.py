@@ -57,6 +57,23 @@ class VerticalWithArbiter(Protocol):
     rule: ClassVar[ResidualRule]
     binary_labels: ClassVar[bool]
     roles = frozenset({Role.ACTIVE, Role.PASSIVE, Role.ARBITER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.INITIALISE,
+            steps.PUBLIC_KEY,
+            steps.BATCH,
+            steps.SHARED_SCORE,
+            steps.ENCRYPTED_SCORE,
+            steps.ENCRYPTED_RESIDUAL,
+            steps.ENCRYPTED_GRADIENT,
+            steps.ENCRYPTED_LOSS,
+            steps.OPENED_GRADIENT,
+            steps.GRADIENT,
+            steps.UPDATE,
+            steps.PARTIAL_SCORE,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _checked(federation, self.settings_type)

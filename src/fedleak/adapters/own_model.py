@@ -1,0 +1,155 @@
+"""Audit a model of your own: a scikit-learn estimator, a torch module, or any model of ours.
+
+    report = audit_model(estimator, frame, labels, hidden=["deposit", "visits"])
+    show(report)
+
+The holder of the other columns and of the predictions is the adversary; ``hidden`` are the columns of its partner.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedleak.audit.planner import plan
+from fedleak.audit.progress import Silent
+from fedleak.audit.runner import Audit
+from fedleak.audit.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
+from fedleak.core.arrays import AnyArray, FloatArray
+from fedleak.core.defense import Defense
+from fedleak.core.errors import InputError
+from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.hints import nearest_or_list
+from fedleak.core.report import Report
+from fedleak.core.sink import MemorySink
+from fedleak.core.steps import Role
+from fedleak.data.spec import DataSpec
+from fedleak.models.convert import convert
+from fedleak.models.file import save_model
+from fedleak.models.model import Model
+from fedleak.models.tree import TreeOutput
+from fedleak.protocols.prediction.serving import VerticalPrediction
+from fedleak.protocols.prediction.settings import PredictionSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ACTIVE, PASSIVE = "label holder", "partner"
+SERVED_AS = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network"}
+
+
+def audit_model(
+    model: object,
+    rows: pd.DataFrame | FloatArray,
+    labels: AnyArray,
+    *,
+    hidden: Sequence[str],
+    columns: Sequence[str] | None = None,
+    attacks: Sequence[str] = (),
+    defenses: Sequence[Defense] = (),
+    seed: int = 0,
+) -> Report:
+    """What the label holder learns about the partner's columns from the model's predictions of these rows.
+
+    ``columns`` names the columns of an array; a data frame has its own names, in any order. The adversary knows the
+    range of each hidden column, as Luo et al. 2021 assume. ``attacks`` and ``defenses``: all that apply, and none, by
+    default.
+    """
+    names, values = _table(rows, columns)
+    served = convert(model, None if _knows_names(model) else names, output=TreeOutput.FRACTIONS)
+    ordered = served.arrange(values, names)
+    with tempfile.TemporaryDirectory(prefix="fedleak-") as folder:
+        path = Path(folder) / "model.npz"
+        save_model(served, path)
+        scenario = _scenario(served, path, hidden, attacks, tuple(defenses), seed)
+        federation = _federation(served, ordered, np.asarray(labels), hidden, scenario)
+        facts = tuple(party.facts for party in federation.parties)
+        planned = plan(federation, scenario.adversaries, scenario.defenses, parties=facts, n_rows=len(values))
+        audit = Audit(scenario, planned, lambda _: MemorySink(), Silent())
+        audit.run()
+        return audit.report()
+
+
+def show(report: Report) -> None:
+    """Print the findings."""
+    from rich.console import Console
+
+    from fedleak.report.terminal import print_report
+
+    print_report(report, Console())
+
+
+def _table(rows: pd.DataFrame | FloatArray, columns: Sequence[str] | None) -> tuple[tuple[str, ...], FloatArray]:
+    if columns is None:
+        named = getattr(rows, "columns", None)
+        columns = [f"x{i}" for i in range(np.shape(rows)[1])] if named is None else [str(name) for name in named]
+    values = np.asarray(rows, dtype=np.float64)
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise InputError(f"rows must be a table of finite numbers; got shape {values.shape}")
+    return tuple(columns), values
+
+
+def _knows_names(model: object) -> bool:
+    """Fitted on a data frame, or a Pipeline whose first step was."""
+    steps = getattr(model, "steps", None)
+    return hasattr(steps[0][1] if steps else model, "feature_names_in_")
+
+
+def _scenario(
+    model: Model, path: Path, hidden: Sequence[str], attacks: Sequence[str], defenses: tuple[Defense, ...], seed: int
+) -> Scenario:
+    own = tuple(name for name in model.columns if name not in set(hidden))
+    output = getattr(model, "output", TreeOutput.ONE_HOT)
+    settings = PredictionSettings(
+        model=SERVED_AS[model.to_spec().kind],
+        model_file=str(path),
+        prediction_share=1.0,
+        unit_box=False,
+        tree_output=TreeOutput(output).value,
+    )
+    return Scenario(
+        title="a model of your own",
+        seed=seed,
+        data=DataSpec(source="in memory", task="multiclass"),
+        protocol=VerticalPrediction.name,
+        settings=settings,
+        partition=PartitionSpec(test_share=0.0),
+        parties=(
+            PartySpec(name=ACTIVE, role=Role.ACTIVE, columns=own),
+            PartySpec(name=PASSIVE, role=Role.PASSIVE, columns=tuple(hidden)),
+        ),
+        adversaries=(
+            AdversarySpec(parties=(ACTIVE,), attacks=tuple(attacks), knowledge=KnowledgeSpec(ranges=True, kinds=True)),
+        ),
+        defenses=defenses,
+    )
+
+
+def _federation(
+    model: Model, rows: FloatArray, labels: AnyArray, hidden: Sequence[str], scenario: Scenario
+) -> Federation:
+    for name in hidden:
+        if name not in model.columns:
+            raise InputError(
+                f"hidden must name columns of the model; got {name!r}{nearest_or_list(name, model.columns)}"
+            )
+    if not hidden:
+        raise InputError("hidden must name at least one column; got none")
+    if labels.shape != (len(rows),):
+        raise InputError(f"labels must be one a row, {len(rows)}; got shape {labels.shape}")
+    classes = np.unique(labels)
+    if len(classes) > model.n_classes:
+        raise InputError(f"labels must be of the model's {model.n_classes} classes; got {len(classes)}")
+    codes = np.searchsorted(classes, labels)
+    ids = np.arange(len(rows))
+    parties = []
+    for spec in scenario.parties:
+        own = rows[:, model.positions(spec.columns)]
+        parties.append(
+            Party(spec.name, spec.role, spec.columns, Slice(ids, own, codes if spec.role is Role.ACTIVE else None))
+        )
+    return Federation(scenario.protocol, tuple(parties), scenario.settings)

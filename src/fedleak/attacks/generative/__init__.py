@@ -1,0 +1,1 @@
+"""Kernels of the generative regression network: torch is imported when they run."""

@@ -1,0 +1,1 @@
+"""Kernels of the posterior attack: each row's equations, linearised or estimated from an ensemble."""

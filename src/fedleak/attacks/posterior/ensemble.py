@@ -1,0 +1,54 @@
+"""A black box inverted by an ensemble: how its outputs covary with drawn inputs stands in for its derivatives.
+
+Unknown columns are drawn from the prior that own columns give; the same draws serve every row. The regression of the
+outputs on the drawn inputs, row by row, is that row's linear system (the update of an ensemble Kalman filter).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks.equality.column_prior import ColumnPrior
+from fedleak.attacks.posterior.row_systems import RowSystems, posterior_rows
+from fedleak.attacks.predictions import PredictionCase
+from fedleak.core.arrays import FloatArray
+
+N_DRAWS = 128
+CHUNK_ROWS = 64
+
+
+def invert_black_box(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -> FloatArray:
+    draws = _draws(case, prior, rng)
+    matrix, offset, error = _regressions(case, draws)
+    right = case.confidences - offset
+    systems = RowSystems(matrix, right, error + case.release.deviation**2 * np.eye(matrix.shape[1]))
+    return posterior_rows(prior, systems)
+
+
+def _draws(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -> FloatArray:
+    """Values of the unknown columns, about the prior mean, inside the box."""
+    spread = np.sqrt(prior.variance)
+    drawn = prior.mean + spread * rng.standard_normal((N_DRAWS, case.n_unknown))
+    return np.asarray(np.clip(drawn, 0.0, 1.0))
+
+
+def _regressions(case: PredictionCase, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For each row: slopes and offset of the outputs in the drawn inputs, and what the line leaves unexplained."""
+    n_rows, n_classes = len(case.ids), case.model.n_classes
+    design = np.column_stack([np.ones(len(draws)), draws])
+    ridge = 1e-3 * len(draws) * np.diag([0.0] + [1.0] * draws.shape[1])
+    solve = np.linalg.solve(design.T @ design + ridge, design.T)  # (1 + unknowns, draws)
+    matrix, offset = np.empty((n_rows, n_classes, draws.shape[1])), np.empty((n_rows, n_classes))
+    error = np.empty((n_rows, n_classes, n_classes))
+    template = np.empty((len(draws), len(case.model.columns)))
+    template[:, case.unknown_positions] = draws
+    for start in range(0, n_rows, CHUNK_ROWS):
+        part = slice(start, min(start + CHUNK_ROWS, n_rows))
+        rows = np.repeat(template[None], part.stop - start, axis=0)
+        rows[:, :, case.own_positions] = case.own[part, None, :]
+        outputs = case.model.confidences(rows.reshape(-1, rows.shape[2])).reshape(len(rows), len(draws), n_classes)
+        line = np.einsum("pk,nkc->npc", solve, outputs)
+        residual = outputs - np.einsum("kp,npc->nkc", design, line)
+        offset[part], matrix[part] = line[:, 0], line[:, 1:].swapaxes(1, 2)
+        error[part] = np.einsum("nkc,nke->nce", residual, residual) / len(draws)
+    return matrix, offset, error + 1e-6 * np.eye(n_classes)

@@ -1,0 +1,97 @@
+"""The check before a collaboration (Luo et al. 2021, section VII, pre-processing).
+
+Two conditions that make attacks strong: no more unknown columns than classes less one, and columns that correlate with
+the partner's. In the first case no prediction is released, since every one would give all cells away; in the second the
+party leaves the correlated columns out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.attack import Reference
+from fedleak.core.defense import Defense
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts
+from fedleak.core.federation import Federation
+from fedleak.core.hooks import Hook, HookKind, LocalState
+from fedleak.core.payload import Array, ModelSpec
+from fedleak.core.settings import setting
+from fedleak.core.steps import Role
+from fedleak.defenses.joint_computation import at_confidences
+from fedleak.metrics.column_correlation import mean_absolute_correlation
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRisk:
+    """One column of a passive party: its mean absolute correlation with the other parties' columns (eq. 16)."""
+
+    party: str
+    column: str
+    correlation: float
+
+
+@dataclass(frozen=True)
+class CollaborationCheck(Defense):
+    name = "collaboration-check"
+    summary = "before collaborating: compares classes with columns, blanks columns that correlate with others"
+    reference = Reference("luo2021", "section VII, pre-processing")
+    acts_at = frozenset({steps.OWN_DATA, steps.CONFIDENCES})
+
+    max_correlation: float = setting(0.3, "columns with a larger mean absolute correlation are blanked", unit="0 to 1")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_correlation <= 1:
+            raise InputError(f"max_correlation must be above 0 and at most 1; got {self.max_correlation}")
+
+    def declare(self, facts: Facts) -> Facts:
+        return replace(facts, options={**facts.options, "collaboration_check": self.max_correlation})
+
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
+        blanked: dict[str, list[int]] = {}
+        for risk in column_risks(federation):
+            if risk.correlation > self.max_correlation:
+                position = federation.party(risk.party).columns.index(risk.column)
+                blanked.setdefault(risk.party, []).append(position)
+        inputs = tuple(
+            Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns)) for party, columns in blanked.items()
+        )
+        return inputs + at_confidences(_withhold_if_exact(federation))
+
+
+def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
+    """Eq. 16 for every column of every passive party, against all columns of the others."""
+    found = []
+    for party in federation.with_role(Role.PASSIVE):
+        others = [other.train.features for other in federation.parties if other.name != party.name and other.columns]
+        if not others or not len(party.train.ids):
+            continue
+        correlations = mean_absolute_correlation(np.hstack(others), party.train.features)
+        found += [ColumnRisk(party.name, c, float(r)) for c, r in zip(party.columns, correlations, strict=True)]
+    return tuple(found)
+
+
+def _blank(columns: list[int]) -> Any:
+    def act(value: np.ndarray, _local: LocalState, _rng: np.random.Generator) -> np.ndarray:
+        changed = value.copy()
+        changed[:, columns] = value[:, columns].mean(axis=0)
+        return changed
+
+    return act
+
+
+def _withhold_if_exact(federation: Federation) -> Any:
+    """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
+    n_hidden = sum(len(party.columns) for party in federation.with_role(Role.PASSIVE))
+
+    def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
+        model = local.latest("model")
+        assert isinstance(model, ModelSpec)
+        exact = model.kind == "linear" and n_hidden <= value.values.shape[1] - 1
+        return Array(np.full(value.values.shape, np.nan)) if exact else value
+
+    return act

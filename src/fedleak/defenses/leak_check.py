@@ -1,0 +1,94 @@
+"""The check before a prediction is released (Luo et al. 2021, section VII, post-processing).
+
+Inside the joint computation, where the whole row is there, the attack is imitated: how narrow would the active party's
+bounds on the passive parties' cells be? A prediction that would pin too many cells down is withheld.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Reference
+from fedleak.core.defense import Defense
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts
+from fedleak.core.federation import Federation
+from fedleak.core.hooks import Hook, LocalState
+from fedleak.core.payload import Array, ModelSpec, Scalar, Table
+from fedleak.core.settings import setting
+from fedleak.core.steps import Role
+from fedleak.defenses.joint_computation import at_confidences
+from fedleak.models.interpret import interpret
+from fedleak.models.inversion.cell_intervals import cell_intervals
+from fedleak.models.inversion.equations import linear_equations
+from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
+from fedleak.models.linear import LinearModel
+from fedleak.models.model import Model
+from fedleak.models.tree import TreeModel
+
+
+@dataclass(frozen=True)
+class LeakCheck(Defense):
+    name = "leak-check"
+    summary = "imitates the attacks on each prediction and withholds those that would pin cells down"
+    reference = Reference("luo2021", "section VII, post-processing")
+    acts_at = frozenset({steps.CONFIDENCES})
+
+    width: float = setting(0.1, "a cell counts as pinned down within an interval narrower than this", unit="0 to 1")
+    share: float = setting(0.2, "a prediction is withheld if more than this share of the cells is", unit="0 to 1")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width <= 1 or not 0 <= self.share <= 1:
+            raise InputError(f"width and share of leak-check must be from 0 to 1; got {self.width} and {self.share}")
+
+    def declare(self, facts: Facts) -> Facts:
+        return replace(facts, options={**facts.options, "withheld": True})
+
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
+        own = [name for party in federation.with_role(Role.ACTIVE) for name in party.columns]
+
+        def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
+            return self._release(value, own, local)
+
+        return at_confidences(act)
+
+    def _release(self, value: Array, own: list[str], local: LocalState) -> Array:
+        spec, inputs = local.latest("model"), local.latest("inputs")
+        assert isinstance(spec, ModelSpec)
+        assert isinstance(inputs, Table)
+        model = interpret(spec)
+        mine = model.positions([name for name in own if name in model.columns])
+        hidden = np.setdiff1d(np.arange(len(model.columns)), mine)
+        widths = imitated_widths(model, inputs.values, value.values, mine, hidden)
+        pinned = (widths < self.width).mean(axis=1) > self.share
+        local.record(steps.CONFIDENCES, "withheld", Scalar(int(pinned.sum())))
+        return Array(np.where(pinned[:, None], np.nan, value.values))
+
+
+def imitated_widths(
+    model: Model, rows: FloatArray, confidences: FloatArray, own: IntArray, hidden: IntArray
+) -> FloatArray:
+    """(rows, hidden columns): the width of the interval that the active party could prove for each cell.
+
+    Equality solving for linear models and path restriction for trees, in the unit box. Forests and networks have no
+    attack on a single prediction here: nothing is withheld for them.
+    """
+    if isinstance(model, LinearModel):
+        widths = np.ones((len(rows), len(hidden)))
+        for group in linear_equations(model, confidences, rows[:, own], own, hidden):
+            bounds = cell_intervals(group)
+            widths[group.rows] = bounds[:, :, 1] - bounds[:, :, 0]
+        return widths
+    if isinstance(model, TreeModel):
+        paths = tree_paths(model)
+        candidates = candidate_paths(paths, rows[:, own], own, confidences)
+        low, high = np.clip(paths.low[:, hidden], 0, 1), np.clip(paths.high[:, hidden], 0, 1)
+        nothing = np.ones(len(hidden))
+        found = [high[left].max(axis=0) - low[left].min(axis=0) if left.any() else nothing for left in candidates]
+        return np.array(found)
+    return np.ones((len(rows), len(hidden)))

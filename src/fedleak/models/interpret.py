@@ -1,0 +1,107 @@
+"""From a ``ModelSpec``, perhaps a stranger's, to a model that can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+import numpy as np
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.errors import InputError
+from fedleak.core.payload import ModelSpec
+from fedleak.models import forest, linear, network, tree
+from fedleak.models.forest import ForestModel
+from fedleak.models.linear import LinearModel, Link
+from fedleak.models.model import FORMAT_VERSION, Model, columns_of
+from fedleak.models.network import NetworkModel
+from fedleak.models.tree import TreeModel, TreeOutput
+
+MAX_LAYERS = 100
+ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
+
+
+def interpret(spec: ModelSpec) -> Model:
+    """The model that a spec describes; an error in one line where it is not one."""
+    readers: Mapping[str, Callable[[ModelSpec], Model]] = {
+        linear.KIND: _linear,
+        tree.KIND: _tree,
+        forest.KIND: _forest,
+        network.KIND: _network,
+    }
+    if spec.kind not in readers:
+        raise InputError(f"a model's kind must be one of {', '.join(readers)}; got {spec.kind!r}")
+    if spec.config.get("version") != FORMAT_VERSION:
+        raise InputError(f"a model's version must be {FORMAT_VERSION}; got {spec.config.get('version')!r}")
+    return readers[spec.kind](spec)
+
+
+def _linear(spec: ModelSpec) -> LinearModel:
+    return LinearModel(
+        columns_of(spec.config), _floats(spec, "weights"), _floats(spec, "bias"), _choice(spec, "link", Link)
+    )
+
+
+def _tree(spec: ModelSpec) -> TreeModel:
+    return _tree_from(spec, slice(None))
+
+
+def _forest(spec: ModelSpec) -> ForestModel:
+    ends = np.cumsum(_integers(spec, "sizes"))
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    if not len(ends) or ends[-1] != len(_integers(spec, "left")):
+        raise InputError("a forest's sizes must add up to its number of nodes")
+    trees = tuple(_tree_from(spec, slice(int(start), int(end))) for start, end in zip(starts, ends, strict=True))
+    return ForestModel(columns_of(spec.config), trees)
+
+
+def _network(spec: ModelSpec) -> NetworkModel:
+    n_layers = spec.config.get("n_layers")
+    if not isinstance(n_layers, int) or not 1 <= n_layers <= MAX_LAYERS:
+        raise InputError(f"a network's n_layers must be from 1 to {MAX_LAYERS}; got {n_layers!r}")
+    return NetworkModel(
+        columns_of(spec.config),
+        tuple(_floats(spec, f"weights{i}") for i in range(n_layers)),
+        tuple(_floats(spec, f"bias{i}") for i in range(n_layers)),
+        _choice(spec, "link", Link),
+    )
+
+
+def _tree_from(spec: ModelSpec, nodes: slice) -> TreeModel:
+    return TreeModel(
+        columns_of(spec.config),
+        _integers(spec, "left")[nodes],
+        _integers(spec, "right")[nodes],
+        _integers(spec, "feature")[nodes],
+        _floats(spec, "threshold")[nodes],
+        _floats(spec, "fractions")[nodes],
+        _choice(spec, "output", TreeOutput),
+    )
+
+
+def _array(spec: ModelSpec, name: str) -> AnyArray:
+    if name not in spec.arrays:
+        raise InputError(f"a {spec.kind} model must have the array {name!r}; it has {sorted(spec.arrays)}")
+    return spec.arrays[name]
+
+
+def _floats(spec: ModelSpec, name: str) -> FloatArray:
+    array = _array(spec, name)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"array {name!r} of a {spec.kind} model must hold numbers; got {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _integers(spec: ModelSpec, name: str) -> IntArray:
+    array = _array(spec, name)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InputError(f"array {name!r} of a {spec.kind} model must be a list of whole numbers; got {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _choice(spec: ModelSpec, key: str, choices: type[ChoiceT]) -> ChoiceT:
+    value = spec.config.get(key)
+    if value not in [choice.value for choice in choices]:
+        raise InputError(f"{key} of a {spec.kind} model must be one of {', '.join(choices)}; got {value!r}")
+    return choices(str(value))

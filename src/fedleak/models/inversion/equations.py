@@ -1,0 +1,126 @@
+"""The linear equations that confidences of a logistic regression are (Luo et al. 2021, section IV-A).
+
+ln v_k - ln v_k' = z_k - z_k' (eq. 7), and every z is linear in the inputs, so c classes give c - 1 equations on the
+inputs that the reader does not know. A confidence of exactly 0 has no logarithm: it says that a score is very low,
+not how low, so the class gives no equation in that row unless a floor is put under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.errors import InputError
+from fedleak.models.linear import LinearModel, Link
+
+# Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
+# about 1e-13, so a direction weaker than this holds less than three digits.
+RANK_TOLERANCE = 1e-10
+ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """``matrix @ x = right`` for some rows; the matrix has orthonormal rows, so its rank is its height."""
+
+    rows: IntArray  # positions of the rows that these equations are about
+    matrix: FloatArray  # (rank, unknowns)
+    right: FloatArray  # (rows, rank)
+    error: FloatArray  # (rows, rank, rank): covariance of the right side, zero where confidences are exact
+
+    @property
+    def rank(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def free(self) -> FloatArray:
+        """For each unknown, the share of it that no equation touches: 0 is determined, 1 is untouched."""
+        share: FloatArray = 1.0 - (self.matrix**2).sum(axis=0)
+        return np.clip(share, 0.0, 1.0)
+
+
+def linear_equations(
+    model: LinearModel,
+    confidences: FloatArray,
+    known: FloatArray,
+    known_positions: IntArray,
+    unknown_positions: IntArray,
+    *,
+    floor: float | None = None,
+    deviation: float = 0.0,
+) -> Iterator[Equations]:
+    """The equations of each row, grouped by which classes have a logarithm.
+
+    ``floor`` replaces confidences of 0; ``deviation`` is the standard deviation of the error of a confidence, where
+    rounding or noise is known to be on them.
+    """
+    weights, bias = _as_classes(model)
+    logs, usable = _logarithms(checked_confidences(confidences, model.n_classes), model.link, floor)
+    offset = logs - known @ weights[:, known_positions].T - bias
+    variance = _log_variance(confidences, model.link, deviation)
+    patterns, membership = np.unique(usable, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(membership.ravel() == number)
+        difference = _differences(pattern, model.link)
+        yield _orthonormal(
+            rows,
+            difference @ weights[:, unknown_positions],
+            np.where(usable[rows], offset[rows], 0.0) @ difference.T,
+            np.einsum("ik,nk,jk->nij", difference, np.where(usable[rows], variance[rows], 0.0), difference),
+        )
+
+
+def checked_confidences(confidences: FloatArray, n_classes: int) -> FloatArray:
+    if confidences.ndim != 2 or confidences.shape[1] != n_classes:
+        raise InputError(f"confidences must have one column for each of {n_classes} classes; got {confidences.shape}")
+    if not np.isfinite(confidences).all() or (confidences < 0).any() or (confidences > 1).any():
+        raise InputError("confidences must be numbers from 0 to 1; got others. Leave withheld rows out")
+    return confidences
+
+
+def _as_classes(model: LinearModel) -> tuple[FloatArray, FloatArray]:
+    """A sigmoid is a softmax whose first class has score 0."""
+    if model.link is not Link.SIGMOID:
+        return model.weights, model.bias
+    return np.vstack([np.zeros_like(model.weights), model.weights]), np.concatenate([[0.0], model.bias])
+
+
+def _logarithms(confidences: FloatArray, link: Link, floor: float | None) -> tuple[FloatArray, np.ndarray]:
+    values = confidences if floor is None else np.maximum(confidences, floor)
+    if link is Link.SIGMOID_EACH:  # v = sigmoid(z) for each class, so z = ln v - ln(1 - v)
+        usable = (values > 0) & (values < 1)
+        safe = np.where(usable, values, 0.5)
+        return np.log(safe) - np.log1p(-safe), usable
+    usable = values > 0
+    return np.log(np.where(usable, values, 1.0)), usable
+
+
+def _log_variance(confidences: FloatArray, link: Link, deviation: float) -> FloatArray:
+    """Of ln v (or of logit v), to first order."""
+    if deviation == 0:
+        return np.zeros_like(confidences)
+    v = np.maximum(confidences, deviation)
+    slope = 1.0 / (v * np.maximum(1.0 - v, deviation)) if link is Link.SIGMOID_EACH else 1.0 / v
+    variance = (deviation * slope) ** 2
+    # So close to 0 a confidence only says that it is small: its logarithm may be anything below.
+    return np.where(v <= 2 * deviation, ONE_SIDED**2, variance)
+
+
+def _differences(usable: np.ndarray, link: Link) -> FloatArray:
+    """One row an equation: neighbouring usable classes subtracted (eq. 8)."""
+    classes = np.flatnonzero(usable)
+    identity = np.eye(len(usable))
+    if link is Link.SIGMOID_EACH:
+        return identity[classes]
+    return identity[classes[:-1]] - identity[classes[1:]]
+
+
+def _orthonormal(rows: IntArray, matrix: FloatArray, right: FloatArray, error: FloatArray) -> Equations:
+    """The same solutions, with orthonormal rows: dependent equations drop out (the pseudo-inverse's own steps)."""
+    left, singular, across = np.linalg.svd(matrix, full_matrices=False)
+    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
+    change = left[:, :rank] / singular[:rank]
+    return Equations(rows, across[:rank], right @ change, np.einsum("ai,nab,bj->nij", change, error, change))

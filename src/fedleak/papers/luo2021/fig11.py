@@ -1,0 +1,147 @@
+"""Fig. 11: rounding against equality solving and the generative network, dropout against the latter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fedleak.attacks.features.equality_bayes import EqualityBayes
+from fedleak.attacks.features.equality_projection import EqualityProjection
+from fedleak.attacks.features.equality_solving import ZERO_FLOOR, EqualitySolving
+from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
+from fedleak.audit.progress import Progress
+from fedleak.audit.randomness import stream
+from fedleak.core.attack import Attack, Reference
+from fedleak.core.defense import Defense
+from fedleak.core.payload import ScalarValue
+from fedleak.defenses.rounding import Rounding
+from fedleak.defenses.top_label import TopLabel
+from fedleak.metrics.squared_error import squared_errors
+from fedleak.papers.experiment import Experiment, Panel, Row
+from fedleak.papers.luo2021 import fig5
+from fedleak.papers.luo2021.averages import summary
+from fedleak.papers.luo2021.curves import panels_by
+from fedleak.papers.luo2021.models import NN, SETTINGS, SPLIT, trained
+from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
+from fedleak.papers.luo2021.trial import Served, serve, split_rows, target_columns
+
+RELEASES: dict[str, Defense | None] = {
+    "exact": None,
+    "b=1": Rounding(digits=1),
+    "b=2": Rounding(digits=2),
+    "b=3": Rounding(digits=3),
+    "b=1 nearest": Rounding(digits=1, mode="nearest"),
+    "top label": TopLabel(),
+}
+SHARES = (0.2, 0.4, 0.6)
+DROPOUT = 0.5
+MEAN = "mean over shares"
+Trial = dict[str, float]
+
+
+class Fig11(Experiment):
+    name = "luo2021/fig11"
+    summary = "rounding and dropout: MSE per feature and the accuracy of what is released"
+    reference = Reference("luo2021", "fig. 11")
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return tuple(range(2 if quick else 10))
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        seeds = self.seeds(quick=quick)
+        few = seeds[:1] if quick else seeds[:2]
+        progress.begin(self.name, len(REAL) + 2 * 2)
+        for name in REAL:
+            yield from _equality(paper_table(name), seeds, SHARES, quick)
+            progress.advance()
+        for name in ("bank", "credit"):
+            yield from _generative(paper_table(name), few, quick)
+            progress.advance()
+            yield from _dropout(paper_table(name), few, quick)
+            progress.advance()
+
+    def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
+        plain = [
+            Row({**row.setting, "panel": f"{row.setting['data']}, {row.setting['method']}"}, row.measured)
+            for row in rows
+            if row.setting["unknown share"] != MEAN and row.setting["method"] == EqualitySolving.name
+        ]
+        return panels_by(plain, "panel", "unknown share", "release", "mse", y_label="MSE per feature")
+
+
+def _equality(table: PaperTable, seeds: Sequence[int], shares: Sequence[float], quick: bool) -> Iterator[Row]:
+    """Fig. 11a-b on all data sets: the paper's unclipped pseudo-inverse, and ours, which know of the rounding."""
+    most = (3000, 500, 600) if quick else (8000, 2000, 1500)
+    attacks: tuple[Attack, ...] = (EqualitySolving(), EqualityProjection(), EqualityBayes())
+    found: dict[tuple[str, str], dict[float, list[Trial]]] = {}
+    for seed in seeds:
+        rows = split_rows(table, seed, fig5.SPLIT, most)
+        model = fig5.logistic(table, rows)
+        for share in shares:
+            target = target_columns(table, seed, share)
+            for release, defense in RELEASES.items():
+                served = serve(table, rows.predict, target, model, SETTINGS, seed=seed, defense=defense)
+                for attack in attacks:
+                    trial = _trial(served, attack, seed, table.name)
+                    found.setdefault((release, attack.name), {}).setdefault(share, []).append(trial)
+    for (release, method), by_share in found.items():
+        yield from _rows(table, "LR", release, method, by_share)
+        pooled = [_mean([by_share[share][i] for share in shares]) for i in range(len(seeds))]
+        yield _row(table, "LR", release, method, MEAN, pooled)
+
+
+def _generative(table: PaperTable, seeds: Sequence[int], quick: bool) -> Iterator[Row]:
+    """Fig. 11c-d: the generative network on LR under rounding."""
+    found: dict[str, list[Trial]] = {}
+    for seed in seeds:
+        rows = split_rows(table, seed, SPLIT, (3000, 500, 200 if quick else 600))
+        model = fig5.logistic(table, rows)
+        for release in ("exact", "b=1", "b=3"):
+            target = target_columns(table, seed, 0.4)
+            served = serve(table, rows.predict, target, model, SETTINGS, seed=seed, defense=RELEASES[release])
+            trial = _trial(served, GenerativeRegressionNetwork(), seed, table.name)
+            found.setdefault(release, []).append(trial)
+    for release, trials in found.items():
+        yield _row(table, "LR", release, GenerativeRegressionNetwork.name, 0.4, trials)
+
+
+def _dropout(table: PaperTable, seeds: Sequence[int], quick: bool) -> Iterator[Row]:
+    """Fig. 11e-f: the generative network on a network trained with and without dropout."""
+    for label, dropout in (("exact", 0.0), (f"dropout {DROPOUT}", DROPOUT)):
+        trials = []
+        for seed in seeds:
+            rows = split_rows(table, seed, SPLIT, (1500 if quick else 4000, 500, 200 if quick else 600))
+            model = trained(NN, table, rows, seed, epochs=4 if quick else 15, dropout=dropout)
+            served = serve(table, rows.predict, target_columns(table, seed, 0.4), model, SETTINGS, seed=seed)
+            trials.append(_trial(served, GenerativeRegressionNetwork(), seed, table.name))
+        yield _row(table, NN, label, GenerativeRegressionNetwork.name, 0.4, trials)
+
+
+def _trial(served: Served, attack: Attack, seed: int, name: str) -> Trial:
+    guess = served.attack(attack, seed)
+    found = {"mse": float(squared_errors(guess.values, served.hidden).mean())}
+    found["accuracy"] = served.run.utility.get("prediction_accuracy", float("nan"))
+    found["random"] = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
+    return found
+
+
+def _mean(trials: Sequence[Trial]) -> Trial:
+    return {key: float(np.mean([trial[key] for trial in trials])) for key in trials[0]}
+
+
+def _rows(
+    table: PaperTable, model: str, release: str, method: str, by_share: dict[float, list[Trial]]
+) -> Iterator[Row]:
+    for share, trials in by_share.items():
+        yield _row(table, model, release, method, share, trials)
+
+
+def _row(table: PaperTable, model: str, release: str, method: str, share: float | str, trials: Sequence[Trial]) -> Row:
+    setting: dict[str, ScalarValue] = {"data": table.name, "model": model, "unknown share": share}
+    setting |= {"release": release, "method": method}
+    measured = summary("mse", [trial["mse"] for trial in trials])
+    measured["accuracy"] = float(np.mean([trial["accuracy"] for trial in trials]))
+    note = f"zeros floored at {ZERO_FLOOR:g}" if method == EqualitySolving.name and release != "exact" else ""
+    return Row(setting, measured, None, {"mse": float(np.mean([trial["random"] for trial in trials]))}, note)

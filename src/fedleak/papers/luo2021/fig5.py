@@ -1,0 +1,118 @@
+"""Fig. 5: equality solving on logistic regression, by the share of unknown features."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fedleak.attacks.features.equality_bayes import EqualityBayes
+from fedleak.attacks.features.equality_projection import EqualityProjection
+from fedleak.attacks.features.equality_solving import EqualitySolving
+from fedleak.audit.progress import Progress
+from fedleak.audit.randomness import stream
+from fedleak.core.attack import Reference
+from fedleak.core.guess import Guess
+from fedleak.core.payload import ScalarValue
+from fedleak.core.truth import SecretValues
+from fedleak.metrics.alignment import answers_of
+from fedleak.metrics.squared_error import squared_errors
+from fedleak.models.model import Model
+from fedleak.models.training.logistic import train_logistic
+from fedleak.papers.experiment import Experiment, Panel, Row
+from fedleak.papers.luo2021.averages import summary
+from fedleak.papers.luo2021.curves import panels_by
+from fedleak.papers.luo2021.figures import ERROR_BELOW_THRESHOLD, ERROR_BOUND
+from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
+from fedleak.papers.luo2021.trial import Rows, serve, split_rows, target_columns
+from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.theory.luo2021.norm_bound import error_bound
+
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+SPLIT = (0.64, 0.16, 0.20)  # train, test, predict: the authors'
+ATTACKS = (EqualitySolving, EqualityProjection, EqualityBayes)
+SETTINGS = PredictionSettings()
+
+
+class Fig5(Experiment):
+    name = "luo2021/fig5"
+    summary = "equality solving on logistic regression: MSE per feature by the share of unknown features"
+    reference = Reference("luo2021", "fig. 5")
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return tuple(range(2 if quick else 10))
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        seeds = self.seeds(quick=quick)
+        most = (3000, 1000, 1000) if quick else (6000, 2000, 2000)
+        progress.begin(self.name, len(REAL) * len(seeds))
+        for name in REAL:
+            table = paper_table(name)
+            found: dict[float, list[dict[str, float]]] = defaultdict(list)
+            for seed in seeds:
+                rows = split_rows(table, seed, SPLIT, most)
+                model = logistic(table, rows)
+                for share in SHARES:
+                    found[share].append(measure(table, rows, model, share, seed))
+                progress.advance()
+            for share in SHARES:
+                yield from _rows(table, share, found[share])
+
+    def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
+        return panels_by(rows, "data", "unknown share", "method", "mse", y_label="MSE per feature")
+
+
+def logistic(table: PaperTable, rows: Rows) -> Model:
+    """The attacked model: trained to convergence, without bias, as in the authors' code."""
+    return train_logistic(
+        table.features[rows.train],
+        table.labels[rows.train],
+        table.columns,
+        table.n_classes,
+        l2=SETTINGS.l2,
+        with_bias=False,
+    )
+
+
+def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, float]:
+    """Errors of all methods in one trial, on the same predictions."""
+    served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
+    truth = served.hidden
+    errors = {attack.name: _cell_errors(served.attack(attack(), seed), truth) for attack in ATTACKS}
+    found = {name: float(error.mean()) for name, error in errors.items()}
+    worse = errors[EqualityProjection.name].mean(axis=1) - errors[EqualitySolving.name].mean(axis=1)
+    found["largest row loss"] = float(worse.max())
+    found["bound"] = error_bound(truth.values)
+    return found | reference_errors(truth, stream(seed, "guess", table.name))
+
+
+def _cell_errors(guess: Guess, truth: SecretValues) -> np.ndarray:
+    return squared_errors(answers_of(guess, truth)[0], truth)
+
+
+def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
+    n_target = max(1, round(share * len(table.columns)))
+    exact = n_target <= table.n_classes - 1
+    baseline = summary("mse", [trial[UNIFORM] for trial in trials])
+    methods = [name for name in trials[0] if name not in ("largest row loss", "bound")]
+    for method in methods:
+        measured = summary("mse", [trial[method] for trial in trials])
+        if method == EqualityProjection.name:
+            measured["largest_row_loss"] = max(trial["largest row loss"] for trial in trials)
+        if method == EqualitySolving.name:
+            measured["bound_eq15"] = float(np.mean([trial["bound"] for trial in trials]))
+        paper: dict[str, float | None] = {}
+        if method == EqualitySolving.name:
+            paper = {"bound_eq15": ERROR_BOUND[table.name]}
+            if exact:
+                paper["mse"] = ERROR_BELOW_THRESHOLD
+        setting: dict[str, ScalarValue] = {
+            "data": table.name,
+            "unknown share": share,
+            "d_target": n_target,
+            "method": method,
+        }
+        note = "d_target <= c - 1" if exact else ""
+        yield Row(setting, measured, paper or None, {"mse": baseline["mse"]}, note)

@@ -1,0 +1,120 @@
+"""Fig. 7 and 8: attacks on many predictions of LR, RF and NN, by the share of unknown features."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
+from fedleak.attacks.features.posterior_inference import PosteriorInference
+from fedleak.audit.progress import Progress
+from fedleak.audit.randomness import stream
+from fedleak.core.attack import Attack, Reference
+from fedleak.core.payload import ScalarValue
+from fedleak.metrics.branching import branching
+from fedleak.metrics.squared_error import squared_errors
+from fedleak.models.forest import ForestModel
+from fedleak.models.model import Model
+from fedleak.papers.experiment import Experiment, Panel, Row
+from fedleak.papers.luo2021.averages import summary
+from fedleak.papers.luo2021.curves import panels_by
+from fedleak.papers.luo2021.models import LR, NN, RF, SETTINGS, SPLIT, trained
+from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
+from fedleak.papers.luo2021.trial import Rows, Served, serve, split_rows, target_columns
+
+CPU = "cpu_seconds"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of the paper's grid is run, and on how many rows."""
+
+    shares: tuple[float, ...]
+    seeds: tuple[int, ...]
+    most: tuple[int, int, int]  # rows to train on, to test on, to predict
+    epochs: int  # of the network that is attacked
+
+
+QUICK = Size((0.4,), (0,), (2000, 500, 300), 6)
+FULL = Size((0.2, 0.6), (0, 1), (4000, 1000, 600), 15)
+
+
+class Fig7(Experiment):
+    name = "luo2021/fig7"
+    aliases = ("luo2021/fig8",)
+    summary = "generative regression and ours on LR, RF and NN: MSE per feature, CPU time, branching rate on RF"
+    reference = Reference("luo2021", "fig. 7, fig. 8")
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return (QUICK if quick else FULL).seeds
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        size = QUICK if quick else FULL
+        progress.begin(self.name, len(REAL) * 3 * len(size.seeds))
+        for name in REAL:
+            table = paper_table(name)
+            splits = {seed: split_rows(table, seed, SPLIT, size.most) for seed in size.seeds}
+            for kind in (LR, RF, NN):
+                found: dict[float, list[dict[str, dict[str, float]]]] = {share: [] for share in size.shares}
+                for seed, rows in splits.items():
+                    model = trained(kind, table, rows, seed, epochs=size.epochs)
+                    for share in size.shares:
+                        found[share].append(measure(table, rows, model, share, seed))
+                    progress.advance()
+                for share, trials in found.items():
+                    yield from _rows(table, kind, share, trials)
+
+    def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
+        labelled = [
+            Row({**row.setting, "panel": f"{row.setting['data']}, {row.setting['model']}"}, row.measured)
+            for row in rows
+        ]
+        return panels_by(labelled, "panel", "unknown share", "method", "mse", y_label="MSE per feature")
+
+
+def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, dict[str, float]]:
+    """Figures by method: error, CPU time and, on a forest, the rate of true branches."""
+    served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
+    found = {
+        attack.name: scored(served, attack, seed) for attack in (GenerativeRegressionNetwork(), PosteriorInference())
+    }
+    rng = stream(seed, "guess", table.name)
+    for name, error in reference_errors(served.hidden, rng).items():
+        found[name] = {"mse": error}
+    if isinstance(model, ForestModel):
+        found[UNIFORM]["cbr"] = _branching(served, rng.random(served.hidden.values.shape))
+    return found
+
+
+def scored(served: Served, attack: Attack, seed: int) -> dict[str, float]:
+    began = time.process_time()
+    guess = served.attack(attack, seed)
+    seconds = time.process_time() - began
+    found = {"mse": float(squared_errors(guess.values, served.hidden).mean()), CPU: seconds}
+    if isinstance(served.model, ForestModel):
+        found["cbr"] = _branching(served, guess.values)
+    return found
+
+
+def _branching(served: Served, hidden: np.ndarray) -> float:
+    """Share of nodes of target columns, on the true paths of all trees, where the guess turns as the truth does."""
+    model = served.model
+    assert isinstance(model, ForestModel)
+    target = model.positions(served.target)
+    rate = branching(model, served.inputs, served.full_rows(hidden), target).rate
+    return float("nan") if rate is None else rate
+
+
+def _rows(table: PaperTable, kind: str, share: float, trials: Sequence[dict[str, dict[str, float]]]) -> Iterator[Row]:
+    baseline = float(np.mean([trial[UNIFORM]["mse"] for trial in trials]))
+    for method in trials[0]:
+        figures = [name for name in ("mse", "cbr", CPU) if name in trials[0][method]]
+        measured: dict[str, float | None] = {}
+        for figure in figures:
+            measured |= summary(figure, [trial[method][figure] for trial in trials])
+        setting: dict[str, ScalarValue] = {"data": table.name, "model": kind, "unknown share": share, "method": method}
+        yield Row(setting, measured, None, {"mse": baseline})

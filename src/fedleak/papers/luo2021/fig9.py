@@ -1,0 +1,65 @@
+"""Fig. 9: the attack on many predictions, by how many predictions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
+from fedleak.attacks.features.posterior_inference import PosteriorInference
+from fedleak.audit.progress import Progress
+from fedleak.audit.randomness import stream
+from fedleak.core.attack import Attack, Reference
+from fedleak.core.payload import ScalarValue
+from fedleak.metrics.squared_error import squared_errors
+from fedleak.papers.experiment import Experiment, Panel, Row
+from fedleak.papers.luo2021.averages import summary
+from fedleak.papers.luo2021.curves import panels_by
+from fedleak.papers.luo2021.fig5 import logistic
+from fedleak.papers.luo2021.models import SETTINGS
+from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.tables import paper_table
+from fedleak.papers.luo2021.trial import Rows, serve, split_rows, target_columns
+
+DATA = ("synthetic1", "synthetic2", "drive", "news")
+N_SHARES = (0.1, 0.3, 0.5)  # of the pool of rows, as in the paper
+SPLIT = (0.4, 0.1, 0.5)
+SHARE = 0.4
+
+
+class Fig9(Experiment):
+    name = "luo2021/fig9"
+    summary = "generative regression on LR: MSE per feature by the number of predictions"
+    reference = Reference("luo2021", "fig. 9")
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return (0,) if quick else (0, 1, 2)
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        seeds = self.seeds(quick=quick)
+        pool = 600 if quick else 3000  # rows that stand for the whole data set
+        progress.begin(self.name, len(DATA) * len(N_SHARES))
+        for name in DATA:
+            table = paper_table(name)
+            splits = [split_rows(table, seed, SPLIT, (4000, 1000, pool // 2)) for seed in seeds]
+            models = [logistic(table, rows) for rows in splits]
+            for n_share in N_SHARES:
+                found: dict[str, list[float]] = {}
+                for seed, rows, model in zip(seeds, splits, models, strict=True):
+                    fewer = Rows(rows.train, rows.test, rows.predict[: int(n_share * pool)])
+                    served = serve(table, fewer.predict, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
+                    attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
+                    for attack in attacks:
+                        error = squared_errors(served.attack(attack, seed).values, served.hidden)
+                        found.setdefault(attack.name, []).append(float(error.mean()))
+                    guess = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
+                    found.setdefault(UNIFORM, []).append(guess)
+                progress.advance()
+                for method, errors in found.items():
+                    setting: dict[str, ScalarValue] = {"data": name, "predictions": int(n_share * pool)}
+                    setting |= {"method": method}
+                    yield Row(setting, summary("mse", errors), None, {"mse": float(np.mean(found[UNIFORM]))})
+
+    def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
+        return panels_by(rows, "data", "predictions", "method", "mse", y_label="MSE per feature")

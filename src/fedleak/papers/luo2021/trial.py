@@ -1,0 +1,120 @@
+"""One trial: columns permuted, a model trained, predictions served, a view taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedleak.audit.randomness import stream
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack
+from fedleak.core.defense import Defense
+from fedleak.core.facts import Facts
+from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.guess import Guess
+from fedleak.core.run import Run
+from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.sink import MemorySink
+from fedleak.core.steps import Role
+from fedleak.core.truth import SecretValues
+from fedleak.core.view import View
+from fedleak.models.model import Model
+from fedleak.papers.luo2021.tables import PaperTable
+from fedleak.protocols.prediction.serving import VerticalPrediction
+from fedleak.protocols.prediction.settings import PredictionSettings
+
+ACTIVE, PASSIVE = "active party", "passive party"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Positions in the table: to train on, to measure accuracy on, to predict."""
+
+    train: IntArray
+    test: IntArray
+    predict: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    run: Run
+    facts: Facts
+    model: Model
+    target: tuple[str, ...]
+
+    @property
+    def hidden(self) -> SecretValues:
+        return self.run.truth.of(Secret(SecretKind.FEATURES, PASSIVE))
+
+    def view(self, kind: SecretKind) -> View:
+        return self.run.view((ACTIVE,), Secret(kind, PASSIVE), self.facts)
+
+    def attack(self, attack: Attack, seed: int) -> Guess:
+        """The attack's answer; its randomness depends on the seed and its name alone."""
+        return attack.run(self.view(attack.produces), rng=stream(seed, "attack", attack.name))
+
+    def full_rows(self, hidden: FloatArray) -> FloatArray:
+        """Rows for the model: the active party's columns and the given values of the passive party's."""
+        inputs = self.inputs.copy()
+        inputs[:, self.model.positions(self.target)] = hidden
+        return inputs
+
+    @property
+    def inputs(self) -> FloatArray:
+        table = next(r.value for r in self.run.locals["joint computation"] if r.name == "inputs")
+        return np.asarray(table.values)  # type: ignore[union-attr]
+
+
+def split_rows(table: PaperTable, seed: int, shares: tuple[float, float, float], most: tuple[int, int, int]) -> Rows:
+    """Random rows for each use, by the authors' shares, at most so many of each."""
+    order = stream(seed, "rows", table.name).permutation(len(table.labels))
+    ends = np.cumsum([int(share * len(order)) for share in shares])
+    parts = np.split(order, ends[:2])
+    train, test, predict = (np.sort(part[:limit]) for part, limit in zip(parts, most, strict=True))
+    return Rows(train, test, predict)
+
+
+def target_columns(table: PaperTable, seed: int, share: float) -> tuple[str, ...]:
+    """The last columns of a random permutation, at least one."""
+    order = stream(seed, "columns", table.name).permutation(len(table.columns))
+    n_target = max(1, round(share * len(order)))
+    return tuple(table.columns[i] for i in order[-n_target:])
+
+
+def serve(
+    table: PaperTable,
+    rows: IntArray,
+    target: Sequence[str],
+    model: Model,
+    settings: PredictionSettings,
+    *,
+    seed: int,
+    defense: Defense | None = None,
+) -> Served:
+    """Serve the predictions of some rows with a ready model, with a defense where one is given."""
+    wanted = set(target)
+    own = tuple(name for name in table.columns if name not in wanted)
+    parties = tuple(
+        Party(name, role, columns, Slice(rows, _columns(table, rows, columns), labels))
+        for name, role, columns, labels in (
+            (ACTIVE, Role.ACTIVE, own, table.labels[rows]),
+            (PASSIVE, Role.PASSIVE, tuple(target), None),
+        )
+    )
+    federation = Federation(VerticalPrediction.name, parties, settings)
+    hooks: tuple[Any, ...] = ()
+    if defense is not None:
+        federation = defense.configure(federation)
+        hooks = defense.hooks(federation)
+    protocol = VerticalPrediction(model)
+    run = protocol.run(federation, rng=stream(seed, "protocol"), hooks=hooks, sink=MemorySink())
+    facts = run.transcript.facts if defense is None else defense.declare(run.transcript.facts)
+    capabilities = protocol.reveals(settings, facts.parties, (ACTIVE,))
+    return Served(run, facts.seen_by((ACTIVE,), capabilities), model, tuple(target))
+
+
+def _columns(table: PaperTable, rows: IntArray, names: Sequence[str]) -> FloatArray:
+    return table.features[np.ix_(rows, np.array([table.columns.index(name) for name in names], dtype=np.int64))]

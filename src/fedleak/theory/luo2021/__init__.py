@@ -1,0 +1,1 @@
+"""Thresholds and bounds of Luo et al. 2021 on what predictions reveal."""

@@ -1,0 +1,108 @@
+"""Defenses of predictions: what is released, and what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedleak.core.errors import InputError
+from fedleak.defenses.collaboration_check import CollaborationCheck, column_risks
+from fedleak.defenses.confidence_noise import ConfidenceNoise
+from fedleak.defenses.dropout import Dropout
+from fedleak.defenses.hidden_model import HiddenModel
+from fedleak.defenses.leak_check import LeakCheck
+from fedleak.defenses.rounding import Rounding
+from fedleak.defenses.top_label import TopLabel
+from fedleak.protocols.prediction.settings import PredictionSettings
+from prediction_runs import run_prediction, unit_federation
+
+WIDE, NARROW = {"bank": 3, "fintech": 6}, {"bank": 3, "fintech": 2}
+
+
+def released(widths, defense, **settings):
+    run = run_prediction(unit_federation(widths, PredictionSettings(**settings)), defense=defense)
+    values = next(m.payload.values for m in run.transcript.messages if m.step == "predict.confidences")
+    return np.asarray(values), run.utility
+
+
+def test_rounding_down_and_to_the_nearest():
+    exact, _ = released(WIDE, None)
+    down, _ = released(WIDE, Rounding(digits=2))
+    nearest, _ = released(WIDE, Rounding(digits=2, mode="nearest"))
+    np.testing.assert_allclose(down, np.floor(exact * 100) / 100)
+    np.testing.assert_allclose(nearest, np.round(exact, 2))
+    assert (down <= exact).all()
+
+
+def test_the_top_label_keeps_the_accuracy_and_nothing_else():
+    _, plain = released(WIDE, None)
+    values, utility = released(WIDE, TopLabel())
+    assert set(np.unique(values)) == {0.0, 1.0}
+    assert utility["prediction_accuracy"] == plain["prediction_accuracy"]
+
+
+def test_noise_stays_within_0_and_1_and_has_its_size():
+    exact, _ = released(WIDE, None)
+    noisy, _ = released(WIDE, ConfidenceNoise(sigma=0.02))
+    inner = (exact > 0.2) & (exact < 0.8)
+    assert 0.012 < (noisy - exact)[inner].std() < 0.03
+    assert noisy.min() >= 0
+    assert noisy.max() <= 1
+
+
+def test_settings_that_defenses_change():
+    federation = unit_federation(WIDE, PredictionSettings(model="network"))
+    assert Dropout(share=0.3).configure(federation).settings.dropout == 0.3
+    assert HiddenModel().configure(federation).settings.reveal == "nothing"
+    assert HiddenModel(explanations=True).configure(federation).settings.reveal == "contributions"
+
+
+def test_the_check_before_collaborating_withholds_where_equations_are_exact():
+    values, utility = released(NARROW, CollaborationCheck())
+    assert np.isnan(values).all()
+    assert utility["released_share"] == 0
+    assert "prediction_accuracy" not in utility
+    values, utility = released(WIDE, CollaborationCheck())
+    assert np.isfinite(values).all()
+
+
+def test_correlated_columns_are_found_and_blanked():
+    from dataclasses import replace
+
+    federation = unit_federation(WIDE, PredictionSettings())
+    bank, fintech = federation.parties
+    copied = fintech.train.features.copy()
+    copied[:, 0] = bank.train.features.mean(axis=1)
+    federation = replace(federation, parties=(bank, replace(fintech, train=replace(fintech.train, features=copied))))
+    risks = {risk.column: risk.correlation for risk in column_risks(federation)}
+    assert risks["fintech0"] > 0.4 > max(value for name, value in risks.items() if name != "fintech0")
+    run = run_prediction(federation, defense=CollaborationCheck(max_correlation=0.4))
+    table = next(record.value for record in run.locals["fintech"] if record.name == "features")
+    assert np.ptp(table.values[:, 0]) == 0
+    assert np.ptp(table.values[:, 1]) > 0.5
+
+
+def test_the_check_before_releasing_withholds_what_pins_cells_down():
+    values, utility = released(NARROW, LeakCheck())
+    assert np.isnan(values).all()
+    assert utility["released_share"] == 0
+    _, utility = released(WIDE, LeakCheck(width=1e-6, share=0.99))
+    assert utility["released_share"] == 1
+    _, tree = released(WIDE, LeakCheck(width=0.9, share=0.1), model="tree")
+    assert 0 <= tree["released_share"] < 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Rounding(digits=-1),
+        lambda: Rounding(mode="up"),
+        lambda: ConfidenceNoise(sigma=0),
+        lambda: Dropout(share=1),
+        lambda: CollaborationCheck(max_correlation=0),
+        lambda: LeakCheck(width=2),
+    ],
+)
+def test_wrong_parameters_are_one_clear_error(make):
+    with pytest.raises(InputError, match=r"must be"):
+        make()
