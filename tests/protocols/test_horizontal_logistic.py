@@ -97,7 +97,7 @@ def test_training_learns():
         ({"rounds": 0}, "rounds must be 1"),
         ({"batch_size": -1}, "batch_size must be"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
-        ({"rate_decay": -0.1}, "rate_decay must not"),
+        ({"rate_decay": -0.1}, "rate_decay must be 0 or more"),
         ({"fraction_bits": 60}, "fraction_bits must be"),
         ({"update": "sometimes"}, "update must be one of"),
     ],

@@ -9,10 +9,10 @@ import numpy as np
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.federation import Party
-from fedleak.core.payload import Array, IntegerArray, Table
-from fedleak.crypto import fixed_point
-from fedleak.crypto.secure_aggregation import KEY_BYTES, MaskingKey, Words, mask_of, masked
+from fedleak.core.payload import Array, Table
+from fedleak.crypto.secure_aggregation import Words
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.horizontal.masking import Masker
 
 
 @dataclass(frozen=True)
@@ -31,30 +31,22 @@ class AveragingMember:
         self._ids = party.train.ids
         self._features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
         self._labels = np.asarray(party.train.labels, dtype=np.float64)
-        self._key = MaskingKey()
-        self._pair_secrets: dict[str, bytes] = {}
+        self.masker = Masker(actor, options.fraction_bits, active=options.masked)
         actor.record(steps.OWN_DATA, "features", Table(party.columns, self._ids, self._features))
         actor.record(steps.OWN_DATA, "labels", Table(("label",), self._ids, self._labels[:, None]))
 
     def introduce(self) -> None:
         """Publish how the rows are numbered, and the masking key."""
         self.actor.publish(steps.ROW_IDS, Array(self._ids))
-        self.actor.publish(steps.AGREEMENT_KEY, IntegerArray.from_ints([self._key.public], KEY_BYTES))
-
-    def agree_with(self, other: AveragingMember) -> None:
-        self._pair_secrets[other.actor.name] = self._key.shared_with(other._key.public)
+        self.masker.publish_key()
 
     def contribution(self, weights: FloatArray) -> Words:
         """The party's weights after its own step, encoded and under its mask; its records hold what is under it."""
-        options, actor = self._options, self.actor
+        actor = self.actor
         local = actor.compute(steps.LOCAL_WEIGHTS, weights, self._own_step)
         sent = actor.outgoing(steps.LOCAL_WEIGHTS, local)
-        rounded = np.ldexp(fixed_point.encode(sent, options.fraction_bits).astype(np.float64), -options.fraction_bits)
-        actor.record(steps.LOCAL_WEIGHTS, "local-weights", Array(rounded))
-        mask = np.zeros(len(sent), dtype=np.uint64)
-        if options.masked:
-            mask = mask_of(actor.name, self._pair_secrets, actor.round, len(sent))
-        return masked(sent, options.fraction_bits, mask)
+        actor.record(steps.LOCAL_WEIGHTS, "local-weights", Array(self.masker.rounded(sent)))
+        return self.masker.mask(sent)
 
     def _own_step(self, weights: FloatArray) -> FloatArray:
         """W - rate X^T (X W - Y) / batch (eq. 6, with the mean over the batch)."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,31 +32,16 @@ from fedleak.core.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import opened_sum
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.horizontal.averaging_member import AveragingMember, AveragingOptions
-
-INITIALISATIONS = ("zero", "normal")
+from fedleak.protocols.horizontal.settings import HorizontalSettings
+from fedleak.protocols.horizontal.setup import agree_on_masks, first_weights, row_parties
 
 
 @dataclass(frozen=True)
-class HorizontalLinearSettings(Settings):
-    rounds: int = setting(60, "rounds of training", unit="rounds")
+class HorizontalLinearSettings(HorizontalSettings):
     batch_size: int = setting(0, "rows of a batch of the shuffled parties; 0 puts all into one", unit="rows")
     shuffled: tuple[str, ...] = setting((), "parties that draw a new mini-batch in every round; others use all rows")
     learning_rate: float = setting(0.1, "step size of a party's own step; the gradient is a mean over rows")
-    initialisation: str = setting("normal", "how the first weights are drawn", choices=INITIALISATIONS)
     secure_aggregation: bool = setting(True, "mask the weights so that the server sees their mean only")
-    fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise InputError(f"rounds must be 1 or more; got {self.rounds}")
-        if self.batch_size < 0:
-            raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
-        if not 0 < self.learning_rate < inf:
-            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
-        if not 8 <= self.fraction_bits <= 52:
-            raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
-        if self.initialisation not in INITIALISATIONS:
-            raise InputError(f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}")
 
 
 class HorizontalLinear(Protocol):
@@ -82,7 +65,7 @@ class HorizontalLinear(Protocol):
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _checked_settings(federation.settings)
-        parties, server_party = _checked_parties(federation, settings)
+        parties, server_party = row_parties(federation, settings.shuffled)
         server_rng, *party_rngs = rng.spawn(1 + len(parties))
         server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
         members = [
@@ -91,9 +74,8 @@ class HorizontalLinear(Protocol):
         ]
         for member in members:
             member.introduce()
-        for one, other in permutations(members, 2):
-            one.agree_with(other)
-        weights = _first_weights(server, settings, len(parties[0].columns))
+        agree_on_masks([member.masker for member in members])
+        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
         for number in range(settings.rounds):
             start_round([server, *(member.actor for member in members)], number)
             weights = _one_round(members, server, weights, settings)
@@ -140,25 +122,6 @@ def _checked_settings(settings: Settings) -> HorizontalLinearSettings:
     return settings
 
 
-def _checked_parties(federation: Federation, settings: HorizontalLinearSettings) -> tuple[tuple[Party, ...], Party]:
-    parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
-    if len(parties) < 2 or len(servers) != 1:
-        raise InputError(
-            f"{federation.protocol} must have two or more active parties and one server; "
-            f"got {len(parties)} and {len(servers)}"
-        )
-    for party in parties:
-        if party.columns != parties[0].columns:
-            raise InputError(f"columns of {party.name} must be those of {parties[0].name}, in the same order")
-        if not len(party.train.ids) or party.train.labels is None:
-            raise InputError(f"{party.name} must hold at least one row with its label")
-    names = {party.name for party in parties}
-    for name in settings.shuffled:
-        if name not in names:
-            raise InputError(f"shuffled must name active parties ({', '.join(sorted(names))}); got {name!r}")
-    return parties, servers[0]
-
-
 def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptions:
     shuffled = party.name in settings.shuffled and settings.batch_size > 0
     return AveragingOptions(
@@ -167,15 +130,6 @@ def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptio
         fraction_bits=settings.fraction_bits,
         masked=settings.secure_aggregation,
     )
-
-
-def _first_weights(server: Actor, settings: HorizontalLinearSettings, n_columns: int) -> FloatArray:
-    drawn = server.rng.standard_normal(n_columns)
-    first = server.compute(
-        steps.FIRST_MODEL, n_columns, lambda width: drawn if settings.initialisation == "normal" else np.zeros(width)
-    )
-    server.publish(steps.FIRST_MODEL, Array(first))
-    return first
 
 
 def _one_round(

@@ -7,7 +7,6 @@ in the sum, whose mean the server publishes; everybody takes the step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.horizontal.member import RowHolder
 from fedleak.protocols.horizontal.outcome import accuracy, truth_of
 from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.horizontal.setup import agree_on_masks, first_weights, row_parties
 
 
 class HorizontalLogistic(Protocol):
@@ -54,7 +54,7 @@ class HorizontalLogistic(Protocol):
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _settings(federation.settings)
-        parties, server_party = _checked(federation, settings)
+        parties, server_party = row_parties(federation, settings.shuffled)
         server_rng, *party_rngs = rng.spawn(1 + len(parties))
         server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
         members = [
@@ -63,9 +63,8 @@ class HorizontalLogistic(Protocol):
         ]
         for member in members:
             member.introduce()
-        for one, other in permutations(members, 2):
-            one.agree_with(other)
-        weights = _first_weights(server, settings, len(parties[0].columns))
+        agree_on_masks([member.masker for member in members])
+        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
         for member in members:
             member.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
         actors = [server, *(member.actor for member in members)]
@@ -116,34 +115,6 @@ def _settings(settings: Settings) -> HorizontalLogisticSettings:
     if not isinstance(settings, HorizontalLogisticSettings):
         raise InputError(f"settings must be those of {HorizontalLogistic.name}; got {type(settings).__name__}")
     return settings
-
-
-def _checked(federation: Federation, settings: HorizontalLogisticSettings) -> tuple[tuple[Any, ...], Any]:
-    parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
-    if len(parties) < 2 or len(servers) != 1:
-        raise InputError(
-            f"{federation.protocol} must have two or more active parties and one server; "
-            f"got {len(parties)} and {len(servers)}"
-        )
-    for party in parties:
-        if party.columns != parties[0].columns:
-            raise InputError(f"columns of {party.name} must be those of {parties[0].name}, in the same order")
-        if not len(party.train.ids):
-            raise InputError(f"{party.name} must hold at least one row; got none")
-    names = {party.name for party in parties}
-    for name in settings.shuffled:
-        if name not in names:
-            raise InputError(f"shuffled must name active parties ({', '.join(sorted(names))}); got {name!r}")
-    return parties, servers[0]
-
-
-def _first_weights(server: Actor, settings: HorizontalLogisticSettings, n_columns: int) -> FloatArray:
-    drawn = server.rng.standard_normal(n_columns)
-    first = server.compute(
-        steps.FIRST_MODEL, n_columns, lambda width: drawn if settings.initialisation == "normal" else np.zeros(width)
-    )
-    server.publish(steps.FIRST_MODEL, Array(first))
-    return first
 
 
 def _one_round(

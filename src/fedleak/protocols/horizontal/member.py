@@ -8,10 +8,10 @@ from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
 from fedleak.core.federation import Party
-from fedleak.core.payload import Array, IntegerArray, Scalar, Table
-from fedleak.crypto import fixed_point
-from fedleak.crypto.secure_aggregation import KEY_BYTES, MaskingKey, Words, mask_of, masked
+from fedleak.core.payload import Array, Scalar, Table
+from fedleak.crypto.secure_aggregation import Words
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.horizontal.masking import Masker
 from fedleak.protocols.horizontal.settings import SYNCHRONISED, HorizontalLogisticSettings
 
 
@@ -26,8 +26,7 @@ class RowHolder:
         self._settings = settings
         self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
         self.signs: FloatArray = 2.0 * party.train.labels - 1.0
-        self._key = MaskingKey()
-        self._pair_secrets: dict[str, bytes] = {}
+        self.masker = Masker(actor, settings.fraction_bits)
         self._order: IntArray = actor.rng.permutation(len(self.features))
         actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
         actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
@@ -35,21 +34,15 @@ class RowHolder:
     def introduce(self) -> None:
         """Publish the number of rows and the masking key."""
         self.actor.publish(steps.ROW_COUNT, Scalar(len(self.features)))
-        self.actor.publish(steps.AGREEMENT_KEY, IntegerArray.from_ints([self._key.public], KEY_BYTES))
-
-    def agree_with(self, other: RowHolder) -> None:
-        self._pair_secrets[other.actor.name] = self._key.shared_with(other._key.public)
+        self.masker.publish_key()
 
     def contribute(self, weights: FloatArray, rate: float) -> Words:
         """The party's masked update of a round; its records hold what it put under the mask."""
-        settings, actor = self._settings, self.actor
+        actor = self.actor
         update = actor.compute(steps.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
         sent = actor.outgoing(steps.LOCAL_UPDATE, update)
-        encoded = fixed_point.encode(sent, settings.fraction_bits)
-        rounded = np.ldexp(encoded.astype(np.float64), -settings.fraction_bits)
-        actor.record(steps.LOCAL_UPDATE, "update", Array(rounded))
-        mask = mask_of(actor.name, self._pair_secrets, actor.round, len(weights))
-        return masked(sent, settings.fraction_bits, mask)
+        actor.record(steps.LOCAL_UPDATE, "update", Array(self.masker.rounded(sent)))
+        return self.masker.mask(sent)
 
     def batches(self) -> list[IntArray]:
         """Row positions of each of the party's batches, in the order in which it visits them."""
