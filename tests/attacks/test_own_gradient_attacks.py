@@ -9,7 +9,7 @@ from federations import run, sealed, sealed_arbiter, seen, vertical
 from fedleak.attacks.labels.own_weights import OwnWeights
 from fedleak.attacks.labels.residual_recovery import ResidualRecovery
 from fedleak.attacks.labels.residual_sign import ResidualSign
-from fedleak.attacks.own_gradient import BatchSystem, solve
+from fedleak.attacks.training.own_gradient import BatchSystem, solve
 from fedleak.core.attack import Verdict
 from fedleak.core.guess import Status
 from fedleak.core.secret import JOINT, Secret, SecretKind

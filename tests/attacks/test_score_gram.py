@@ -7,7 +7,7 @@ import pytest
 
 from federations import run, sealed, seen, vertical
 from fedleak.attacks.features.score_gram_recovery import ScoreGramRecovery
-from fedleak.attacks.score_factors import n_unknowns
+from fedleak.attacks.training.score_factors import n_unknowns
 from fedleak.core.guess import Status
 from fedleak.core.secret import Secret, SecretKind
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.attacks.sign_system import SignEquation, search, solve_signs
+from fedleak.attacks.training.sign_system import SignEquation, search, solve_signs
 
 
 def equation(rows, features, signs):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.attacks.ratio_forest import Observations, RatioForest, join_products
-from fedleak.attacks.scored_round import ScoredRound
-from fedleak.attacks.single_column import recover_column
+from fedleak.attacks.training.ratio_forest import Observations, RatioForest, join_products
+from fedleak.attacks.training.scored_round import ScoredRound
+from fedleak.attacks.training.single_column import recover_column
 
 
 def test_forest_keeps_ratios_through_joins():

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.opening import Opener
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.schedule import number_option, rate_of
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.opening import Opener
+from fedleak.attacks.training.schedule import number_option, rate_of
 from fedleak.core import steps
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.repeated_batch import symmetric_design
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.inversion.grade import graded_guess
 from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.problem import RotationProblem, factor_of
 from fedleak.attacks.inversion.solve import Inversion, invert
-from fedleak.attacks.prediction import from_assessment
 from fedleak.attacks.scores.score_recovery import nothing
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray

@@ -17,8 +17,8 @@ from fedleak.attacks.binary.labels import labels_of_rows, sure_parity
 from fedleak.attacks.binary.matching import certain_cells
 from fedleak.attacks.binary.observations import observations
 from fedleak.attacks.binary.products import ROUNDS_SAFELY, TRUSTED_ERROR, Products, observed_products
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.features.column_products import evidence_of, status_of
-from fedleak.attacks.prediction import from_assessment
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability

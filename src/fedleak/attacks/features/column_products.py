@@ -7,7 +7,7 @@ import numpy as np
 from fedleak.attacks.binary.labels import sure_parity
 from fedleak.attacks.binary.observations import observations
 from fedleak.attacks.binary.products import Products, observed_products
-from fedleak.attacks.prediction import from_assessment
+from fedleak.attacks.expectation import from_assessment
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.equality.solution import as_guess, solve, system
-from fedleak.attacks.prediction import from_assessment
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.predictions import read_case
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability

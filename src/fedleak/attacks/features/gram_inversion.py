@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import gram_of, victim_width
 from fedleak.attacks.gram.solution import NotIdentified
@@ -13,7 +14,6 @@ from fedleak.attacks.inversion.grade import graded_guess
 from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.solve import Inversion, invert
-from fedleak.attacks.prediction import from_assessment
 from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
 from fedleak.attacks.weights.prediction_queries import stolen_weights
 from fedleak.core.arrays import IntArray

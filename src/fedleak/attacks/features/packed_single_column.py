@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedleak.attacks import packed
 from fedleak.attacks.features.single_column_recovery import SingleColumnRecovery, assess_single_column
+from fedleak.attacks.training import packed
 from fedleak.core.attack import Prediction, Reference, Verdict
 from fedleak.core.facts import Facts
 from fedleak.theory.hu2022.victim import n_outside_features

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.outside_score import outside_scores
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.score_factors import Factors, n_unknowns, read_trajectory, recover_factors
-from fedleak.attacks.scored_round import scored_rounds
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.outside_score import outside_scores
+from fedleak.attacks.training.score_factors import Factors, n_unknowns, read_trajectory, recover_factors
+from fedleak.attacks.training.scored_round import scored_rounds
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

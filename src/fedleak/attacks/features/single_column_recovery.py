@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.outside_score import OutsideScores, outside_scores
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.scored_round import scored_rounds
-from fedleak.attacks.single_column import Column, recover_column
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.outside_score import OutsideScores, outside_scores
+from fedleak.attacks.training.scored_round import scored_rounds
+from fedleak.attacks.training.single_column import Column, recover_column
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

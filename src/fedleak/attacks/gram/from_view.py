@@ -14,7 +14,7 @@ import numpy as np
 from fedleak.attacks.gram.members import OwnMember, own_members
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.gram.trajectory import Round, Trajectory
-from fedleak.attacks.schedule import ResidualForm, number_option, rate_of
+from fedleak.attacks.training.schedule import ResidualForm, number_option, rate_of
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError

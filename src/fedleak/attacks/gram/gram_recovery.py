@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.estimate import GramEstimate, estimate_gram
 from fedleak.attacks.gram.from_view import read_trajectory
 from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.attacks.outsiders import mixed_scores
-from fedleak.attacks.prediction import from_assessment
 from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
+from fedleak.attacks.training.outsiders import mixed_scores
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Prediction, Reference
 from fedleak.core.errors import MissingFromViewError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.schedule import ResidualForm, rate_of
+from fedleak.attacks.training.schedule import ResidualForm, rate_of
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.message import SETUP_ROUND

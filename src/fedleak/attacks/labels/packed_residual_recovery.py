@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedleak.attacks import packed
 from fedleak.attacks.labels.residual_recovery import ResidualRecovery
+from fedleak.attacks.training import packed
 from fedleak.core.attack import Prediction, Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.hu2022.packed_equations import PackedEquations

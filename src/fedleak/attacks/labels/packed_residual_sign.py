@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedleak.attacks import packed
 from fedleak.attacks.labels.residual_sign import ResidualSign, assess_labels
+from fedleak.attacks.training import packed
 from fedleak.core.attack import Prediction, Reference
 from fedleak.core.facts import Facts
 

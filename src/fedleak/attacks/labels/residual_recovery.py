@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.own_gradient import SolvedBatch
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.residual_source import solved_batches
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.own_gradient import SolvedBatch
+from fedleak.attacks.training.residual_source import solved_batches
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.residual_source import approximation_of, first_known, solved_batches, sum_known
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.residual_source import approximation_of, first_known, solved_batches, sum_known
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability

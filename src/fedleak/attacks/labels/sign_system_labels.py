@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.own_gradient import batch_systems
-from fedleak.attacks.own_score import OwnScore
-from fedleak.attacks.prediction import from_assessment
-from fedleak.attacks.residual_source import approximation_of
-from fedleak.attacks.sign_system import MAX_FREE_ROWS, MAX_STACKED_ROWS, SignEquation, Signs, solve_signs
+from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.own_gradient import batch_systems
+from fedleak.attacks.training.own_score import OwnScore
+from fedleak.attacks.training.residual_source import approximation_of
+from fedleak.attacks.training.sign_system import MAX_FREE_ROWS, MAX_STACKED_ROWS, SignEquation, Signs, solve_signs
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

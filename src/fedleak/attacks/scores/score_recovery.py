@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.from_view import ReadTrajectory, read_trajectory
 from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.attacks.outsiders import mixed_scores
-from fedleak.attacks.prediction import from_assessment
+from fedleak.attacks.training.outsiders import mixed_scores
 from fedleak.core.attack import Attack, Prediction, Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

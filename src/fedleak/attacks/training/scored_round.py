@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.descent import rate_in, shrink_in
-from fedleak.attacks.outside_score import OutsideScores
+from fedleak.attacks.training.outside_score import OutsideScores
+from fedleak.attacks.training.schedule import rate_of, shrink_of
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.facts import Facts
 
@@ -36,9 +36,9 @@ def scored_rounds(facts: Facts, found: OutsideScores) -> list[ScoredRound]:
             one.rows,
             one.scores,
             one.residuals,
-            rate_in(facts, one.round) / len(one.rows),
+            rate_of(facts, one.round) / len(one.rows),
             max(one.error, noise),
-            shrink_in(facts, one.round),
+            shrink_of(facts, one.round),
         )
         for one in found.rounds
     ]

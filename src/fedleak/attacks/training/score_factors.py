@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.scored_round import ScoredRound, remaining
+from fedleak.attacks.training.scored_round import ScoredRound, remaining
 from fedleak.core.arrays import FloatArray, IntArray
 
 SWEEPS = 150

@@ -1,4 +1,4 @@
-"""The public schedule of a training: which rate a round had, and how residuals depend on scores."""
+"""The public schedule of a training: a round's rate and shrinkage, and how residuals depend on scores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ def rate_of(facts: Facts, round_number: int) -> float:
         raise MissingFromViewError("the learning rate must be public; it is not among the facts")
     if not facts.options.get("decay"):
         return facts.learning_rate
-    if facts.n_rows is None or facts.batch_size is None:
+    if not facts.n_rows or not facts.batch_size:
         raise MissingFromViewError("with decay, the number of rows and the batch size must be public")
     return facts.learning_rate / sqrt(1 + round_number // -(-facts.n_rows // facts.batch_size))
+
+
+def shrink_of(facts: Facts, round_number: int) -> float:
+    """1 - rate l2: the factor on the weights in a step with L2 regularisation."""
+    return 1.0 - rate_of(facts, round_number) * number_option(facts, "l2", 0.0)
 
 
 def number_option(facts: Facts, name: str, default: float | None = None) -> float:

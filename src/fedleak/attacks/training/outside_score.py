@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.own_gradient import SolvedBatch
-from fedleak.attacks.own_score import OwnScore
-from fedleak.attacks.residual_source import approximation_of, first_known, solved_batches
+from fedleak.attacks.training.own_gradient import SolvedBatch
+from fedleak.attacks.training.own_score import OwnScore
+from fedleak.attacks.training.residual_source import approximation_of, first_known, solved_batches
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation, score_interval

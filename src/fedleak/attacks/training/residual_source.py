@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.attacks.own_gradient import SolvedBatch, batch_systems, solve
-from fedleak.attacks.own_score import OwnScore
+from fedleak.attacks.training.own_gradient import SolvedBatch, batch_systems, solve
+from fedleak.attacks.training.own_score import OwnScore
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, IntegerArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedleak.attacks.prediction import from_assessment
+from fedleak.attacks.expectation import from_assessment
 from fedleak.core.attack import Prediction, Verdict
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.ratio_forest import Observations, RankOne, join_products, refine
-from fedleak.attacks.scored_round import ScoredRound, remaining
+from fedleak.attacks.training.ratio_forest import Observations, RankOne, join_products, refine
+from fedleak.attacks.training.scored_round import ScoredRound, remaining
 from fedleak.core.arrays import FloatArray
 
 LINK_STRENGTH = 50.0  # a score this many times its error is not zero, and links its row to others

@@ -1,0 +1,1 @@
+"""What a party reads out of the training of a linear model: kernels that its attacks share."""
