@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.capabilities import OWN_TRAINING
 from fedleak.attacks.training.outside_score import OutsideScores, outside_scores
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
-from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
@@ -25,15 +25,7 @@ class PartialScoreRecovery(Attack):
     name = "partial-score-recovery"
     summary = "takes the own score and the label off each residual; what remains is the partner's score"
     reference = Reference("hu2022", "eq. 10 and theorem 3.6")
-    requires = frozenset(
-        {
-            Capability.OWN_FEATURES,
-            Capability.OWN_WEIGHTS,
-            Capability.OWN_GRADIENT,
-            Capability.BATCH_IDS,
-            Capability.TWO_CLASSES,
-        }
-    )
+    requires = OWN_TRAINING
     produces = SecretKind.PARTIAL_SCORES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.capabilities import OWN_TRAINING
 from fedleak.attacks.training.outside_score import outside_scores
 from fedleak.attacks.training.score_factors import Factors, n_unknowns, read_trajectory, recover_factors
 from fedleak.attacks.training.scored_round import scored_rounds
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
-from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
@@ -28,15 +28,7 @@ class ScoreGramRecovery(Attack):
     name = "score-gram-recovery"
     summary = "explains the partner's scores over training by rows of known width: their inner products"
     reference = Reference("hu2022", "theorem 3.6")
-    requires = frozenset(
-        {
-            Capability.OWN_FEATURES,
-            Capability.OWN_WEIGHTS,
-            Capability.OWN_GRADIENT,
-            Capability.BATCH_IDS,
-            Capability.TWO_CLASSES,
-        }
-    )
+    requires = OWN_TRAINING
     produces = SecretKind.GRAM
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.capabilities import OWN_TRAINING
 from fedleak.attacks.training.outside_score import OutsideScores, outside_scores
 from fedleak.attacks.training.scored_round import scored_rounds
 from fedleak.attacks.training.single_column import Column, recover_column
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
-from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind, Symmetry
@@ -29,15 +29,7 @@ class SingleColumnRecovery(Attack):
     name = "single-column-recovery"
     summary = "joins the scores of all batches into the values of the one column outside"
     reference = Reference("hu2022", "theorem 3.5, remark 4.9")
-    requires = frozenset(
-        {
-            Capability.OWN_FEATURES,
-            Capability.OWN_WEIGHTS,
-            Capability.OWN_GRADIENT,
-            Capability.BATCH_IDS,
-            Capability.TWO_CLASSES,
-        }
-    )
+    requires = OWN_TRAINING
     produces = SecretKind.FEATURES
     up_to = frozenset({Symmetry.GLOBAL_SIGN})
 

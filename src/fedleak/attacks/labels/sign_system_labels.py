@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.expectation import from_assessment
+from fedleak.attacks.training.capabilities import OWN_TRAINING
 from fedleak.attacks.training.own_gradient import batch_systems
 from fedleak.attacks.training.own_score import OwnScore
 from fedleak.attacks.training.residual_source import approximation_of
 from fedleak.attacks.training.sign_system import MAX_FREE_ROWS, MAX_STACKED_ROWS, SignEquation, Signs, solve_signs
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
-from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
@@ -25,15 +25,7 @@ class SignSystemLabels(Attack):
     name = "sign-system-labels"
     summary = "solves the own gradients for the labels, where no other party adds to the scores"
     reference = Reference("hu2022", "theorem 4.1")
-    requires = frozenset(
-        {
-            Capability.OWN_FEATURES,
-            Capability.OWN_WEIGHTS,
-            Capability.OWN_GRADIENT,
-            Capability.BATCH_IDS,
-            Capability.TWO_CLASSES,
-        }
-    )
+    requires = OWN_TRAINING
     produces = SecretKind.LABELS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

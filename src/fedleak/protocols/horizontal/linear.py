@@ -17,7 +17,6 @@ from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
-from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation, Party
 from fedleak.core.hooks import Hook
@@ -25,7 +24,7 @@ from fedleak.core.payload import Array
 from fedleak.core.protocol import Protocol
 from fedleak.core.run import Run
 from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.settings import Settings, setting
+from fedleak.core.settings import Settings, setting, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
 from fedleak.core.truth import SecretValues, Truth
@@ -64,7 +63,7 @@ class HorizontalLinear(Protocol):
     )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
-        settings = _checked_settings(federation.settings)
+        settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
         parties, server_party = row_parties(federation, settings.shuffled)
         server_rng, *party_rngs = rng.spawn(1 + len(parties))
         server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
@@ -85,7 +84,7 @@ class HorizontalLinear(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = _checked_settings(settings)
+        own = settings_of(HorizontalLinear.name, HorizontalLinearSettings, settings)
         return Facts(
             protocol=cls.name,
             parties=parties,
@@ -114,12 +113,6 @@ class HorizontalLinear(Protocol):
         if Role.SERVER in roles and isinstance(settings, HorizontalLinearSettings) and not settings.secure_aggregation:
             found |= {Capability.ALL_GRADIENTS}
         return found
-
-
-def _checked_settings(settings: Settings) -> HorizontalLinearSettings:
-    if not isinstance(settings, HorizontalLinearSettings):
-        raise InputError(f"settings must be those of {HorizontalLinear.name}; got {type(settings).__name__}")
-    return settings
 
 
 def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptions:

@@ -15,14 +15,13 @@ from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
-from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.federation import Federation
 from fedleak.core.hooks import Hook
 from fedleak.core.payload import Array
 from fedleak.core.protocol import Protocol
 from fedleak.core.run import Run
-from fedleak.core.settings import Settings
+from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
 from fedleak.crypto.secure_aggregation import opened_sum
@@ -53,7 +52,7 @@ class HorizontalLogistic(Protocol):
     )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
-        settings = _settings(federation.settings)
+        settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
         parties, server_party = row_parties(federation, settings.shuffled)
         server_rng, *party_rngs = rng.spawn(1 + len(parties))
         server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
@@ -83,7 +82,7 @@ class HorizontalLogistic(Protocol):
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
         """``n_rows`` is that of the largest party; a round is one update of the model, so epochs count rounds."""
-        own = _settings(settings)
+        own = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
         return Facts(
             protocol=cls.name,
             parties=parties,
@@ -109,12 +108,6 @@ class HorizontalLogistic(Protocol):
     ) -> frozenset[Capability]:
         """Everybody sees the sum of all updates, and knows the model from it; the server too."""
         return frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
-
-
-def _settings(settings: Settings) -> HorizontalLogisticSettings:
-    if not isinstance(settings, HorizontalLogisticSettings):
-        raise InputError(f"settings must be those of {HorizontalLogistic.name}; got {type(settings).__name__}")
-    return settings
 
 
 def _one_round(

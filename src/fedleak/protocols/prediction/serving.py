@@ -24,7 +24,7 @@ from fedleak.core.hooks import Hook
 from fedleak.core.payload import Array, Scalar, Table
 from fedleak.core.protocol import Protocol
 from fedleak.core.run import Run
-from fedleak.core.settings import Settings
+from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
 from fedleak.models.model import Model
@@ -69,7 +69,7 @@ class VerticalPrediction(Protocol):
         self._model = model
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
-        settings = _settings_of(federation.settings)
+        settings = settings_of(VerticalPrediction.name, PredictionSettings, federation.settings)
         parties = _ordered(federation)
         split_rng, train_rng, joint_rng, *party_rngs = rng.spawn(3 + len(parties))
         actors = [Actor(p.name, p.role, hooks, sink, own) for p, own in zip(parties, party_rngs, strict=True)]
@@ -93,7 +93,7 @@ class VerticalPrediction(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = _settings_of(settings)
+        own = settings_of(VerticalPrediction.name, PredictionSettings, settings)
         return Facts(
             protocol=cls.name,
             parties=parties,
@@ -120,7 +120,7 @@ class VerticalPrediction(Protocol):
         found = {Capability.OWN_FEATURES}
         if Role.ACTIVE in {party.role for party in parties if party.name in coalition}:
             found |= {Capability.LABELS, Capability.PREDICTIONS}
-            own = _settings_of(settings)
+            own = settings_of(VerticalPrediction.name, PredictionSettings, settings)
             extra = {"model": _model_capabilities(own), "contributions": {Capability.CONTRIBUTIONS}}
             found |= extra.get(own.reveal, set())
         return frozenset(found)
@@ -132,12 +132,6 @@ def _model_capabilities(settings: PredictionSettings) -> set[Capability]:
     if settings.tree_output == "one-hot":
         kinds["forest"] = {Capability.FOREST_MODEL}
     return {Capability.MODEL} | kinds.get(settings.model, set())
-
-
-def _settings_of(settings: Settings) -> PredictionSettings:
-    if not isinstance(settings, PredictionSettings):
-        raise InputError(f"settings must be those of vertical-prediction; got {type(settings).__name__}")
-    return settings
 
 
 def _ordered(federation: Federation) -> tuple[Party, ...]:

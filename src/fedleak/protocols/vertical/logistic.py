@@ -25,7 +25,7 @@ from fedleak.core.hooks import Hook
 from fedleak.core.payload import Array
 from fedleak.core.protocol import Protocol
 from fedleak.core.run import Run
-from fedleak.core.settings import Settings, setting
+from fedleak.core.settings import Settings, setting, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
 from fedleak.models.sigmoid import Approximation, residual
@@ -103,9 +103,7 @@ class VerticalLogistic(Protocol):
     )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
-        settings = federation.settings
-        if not isinstance(settings, VerticalLogisticSettings):
-            raise InputError(f"settings must be those of {self.name}; got {type(settings).__name__}")
+        settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)
         active, passive = order_members(federation)
         parties = (active, *passive)
         _check_parties(settings, len(parties))
@@ -132,11 +130,10 @@ class VerticalLogistic(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        if not isinstance(settings, VerticalLogisticSettings):
-            raise InputError(f"settings must be those of {cls.name}; got {type(settings).__name__}")
-        facts = linear_facts(cls.name, settings, parties, n_rows, approximation=settings.approximation)
-        rule = LOGISTIC.options if settings.approximation == Approximation.TAYLOR else {}
-        return replace(facts, options={**facts.options, **rule, "gradients": settings.source})
+        own = settings_of(cls.name, VerticalLogisticSettings, settings)
+        facts = linear_facts(cls.name, own, parties, n_rows, approximation=own.approximation)
+        rule = LOGISTIC.options if own.approximation == Approximation.TAYLOR else {}
+        return replace(facts, options={**facts.options, **rule, "gradients": own.source})
 
     @classmethod
     def reveals(
