@@ -70,6 +70,10 @@ class PredictionCase:
     def n_unknown(self) -> int:
         return len(self.unknown_positions)
 
+    @property
+    def unknown_columns(self) -> tuple[str, ...]:
+        return tuple(self.model.columns[position] for position in self.unknown_positions)
+
     def inputs(self, unknown: FloatArray) -> FloatArray:
         """Whole rows for the model, from own columns and values of the unknown ones."""
         rows = np.empty((len(unknown), len(self.model.columns)))

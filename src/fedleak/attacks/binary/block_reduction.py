@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.integers import matrix, reduce_gram, to_array
 from fedleak.attacks.binary.lattice import ReducedLattice
+from fedleak.attacks.exact_integers import matrix, reduce_gram, to_array
 from fedleak.core.arrays import FloatArray, IntArray
 
 BLOCK_SIZES = (12, 20, 26, 32)

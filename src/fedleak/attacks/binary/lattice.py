@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.binary.integers import Rows, matrix, reduce_gram, solve_rational
 from fedleak.attacks.binary.span import independent_columns
+from fedleak.attacks.exact_integers import Rows, matrix, reduce_gram, solve_rational
 from fedleak.core.arrays import IntArray
 
 if TYPE_CHECKING:

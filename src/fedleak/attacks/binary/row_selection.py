@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.integers import matrix
+from fedleak.attacks.exact_integers import matrix
 from fedleak.core.arrays import FloatArray, IntArray
 
 MAX_CANDIDATES = 3000

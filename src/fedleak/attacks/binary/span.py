@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from fedleak.attacks.binary.integers import matrix
+from fedleak.attacks.exact_integers import matrix
 from fedleak.core.arrays import IntArray
 
 # With the largest remaining column taken first, remainders of integer columns are either of the order of 0.1 or
