@@ -31,6 +31,7 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.features.equality_projection:EqualityProjection",
         "fedleak.attacks.features.equality_bayes:EqualityBayes",
         "fedleak.attacks.features.equality_grid:EqualityGrid",
+        "fedleak.attacks.features.grid_match:GridMatch",
         "fedleak.attacks.features.generative_regression:GenerativeRegressionNetwork",
         "fedleak.attacks.features.posterior_inference:PosteriorInference",
         "fedleak.attacks.features.contribution_scaling:ContributionScaling",

@@ -1,4 +1,4 @@
-"""Answers for all unknown cells: at first those of equality-bayes, then of the grid in rows where it has one."""
+"""Answers for all unknown cells: at first given ones, then those of the grid in rows where it has any."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from fedleak.attacks.equality.box_projection import project_to_box
 from fedleak.attacks.equality.column_prior import on_unit_interval
 from fedleak.attacks.equality.grid import Grid
 from fedleak.attacks.equality.grid_solution import GridSolutions
-from fedleak.attacks.equality.solution import Solved
 from fedleak.attacks.equality.solution_weights import solution_weights
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray, IntArray
@@ -20,18 +19,17 @@ SLACK = 1e-9  # room for rounding errors about a cell that is determined
 
 
 class GridAnswer:
-    def __init__(self, case: PredictionCase, grid: Grid, before: Solved) -> None:
-        assert before.intervals is not None
-        self.values, self.intervals = before.values.copy(), before.intervals.copy()
+    def __init__(self, case: PredictionCase, grid: Grid, values: FloatArray, intervals: FloatArray) -> None:
+        self.values, self.intervals = values.copy(), intervals.copy()
         self._case, self._grid = case, grid
         self._own = on_unit_interval(case.own)
         self._n_solutions = np.zeros(len(case.ids), dtype=np.int64)
         self._whole = np.zeros(len(case.ids), dtype=np.bool_)  # rows whose every cell is determined
-        self._expected = 0.0  # solutions of a row by chance; 0 where no equation is left for the grid
-        self._listed = True
+        self._listed, self._tried = True, False
 
-    def take(self, equations: ScoreEquations, found: GridSolutions) -> None:
-        self._expected = max(self._expected, found.expected)
+    def take(self, found: GridSolutions, equations: ScoreEquations | None = None) -> None:
+        """``equations`` are what continuous unknowns follow from, where there are any."""
+        self._tried = True
         if not len(found.rows):
             return
         self._listed &= found.listed
@@ -46,11 +44,11 @@ class GridAnswer:
         single = rows[counts == 1]
         self._whole[single] = self._continuous(equations, single) and found.listed
 
-    def _continuous(self, equations: ScoreEquations, rows: IntArray) -> bool:
+    def _continuous(self, equations: ScoreEquations | None, rows: IntArray) -> bool:
         """The continuous unknowns of rows whose others are found; true where the equations determine them."""
         stepped, free = np.flatnonzero(self._grid.stepped), np.flatnonzero(~self._grid.stepped)
-        if not len(free) or not len(rows):
-            return True
+        if not len(free) or not len(rows) or equations is None:
+            return not len(free)
         left, singular, across = np.linalg.svd(equations.matrix[:, free], full_matrices=False)
         rank = int(np.sum(singular > RANK_TOLERANCE * singular[0]))
         known = self.values[np.ix_(rows, stepped)] @ equations.matrix[:, stepped].T
@@ -71,7 +69,6 @@ class GridAnswer:
             "unknown columns": self._case.n_unknown,
             "columns of known step": int(self._grid.stepped.sum()),
             "bits of the grid": self._grid.log2_points,
-            "solutions of a row expected by chance, at most": self._expected,
             "rows with one solution": int((self._n_solutions == 1).sum()),
             "rows with several": int((self._n_solutions > 1).sum()),
             "rows that are determined whole": int(self._whole.sum()),
@@ -80,14 +77,12 @@ class GridAnswer:
     @property
     def conclusion(self) -> tuple[Status, str]:
         if self._whole.all():
-            return Status.RECOVERED, "in every row one point of the grid satisfies the equations, and no other does"
+            return Status.RECOVERED, "in every row one combination of values fits the prediction, and no other does"
         n_rows, n_found = len(self._whole), int((self._n_solutions > 0).sum())
-        if not self._expected:
+        if not self._tried:
             n_free = int((~self._grid.stepped).sum())
-            why = f"{n_free} continuous unknown columns leave no equation for the others: answered as equality-bayes"
-        elif not n_found:
-            why = "the confidences do not tell the grid's points apart: answered as equality-bayes"
-        else:
-            listed = "all solutions listed" if self._listed else "more solutions than could be listed"
-            why = f"points of the grid fit in {n_found} of {n_rows} rows, {listed}; the others as equality-bayes"
-        return Status.PARTIAL, why
+            return Status.PARTIAL, f"{n_free} continuous unknown columns leave no equation for the others"
+        if not n_found:
+            return Status.PARTIAL, "the predictions do not tell the combinations of values apart"
+        listed = "all of them listed" if self._listed else "more than could be listed"
+        return Status.PARTIAL, f"combinations of values fit in {n_found} of {n_rows} rows, {listed}"

@@ -24,13 +24,12 @@ class GridSolutions:
     rows: IntArray  # of each solution: the row that it is of, ascending
     points: FloatArray  # (solutions, stepped columns), on the unit interval
     listed: bool  # whether these are all
-    expected: float  # solutions of a row by chance
 
 
 def solve_on_grid(equations: WholeEquations, centre: FloatArray) -> GridSolutions:
     """``centre``: about where on the unit interval each column's values lie."""
     expected, width = equations.expected_solutions, len(equations.steps)
-    none_found = GridSolutions(np.empty(0, dtype=np.int64), np.empty((0, width)), False, expected)
+    none_found = GridSolutions(np.empty(0, dtype=np.int64), np.empty((0, width)), listed=False)
     if expected > MOST_EXPECTED or expected * len(equations.rows) * width > MOST_CELLS:
         return none_found
     decoder = LatticeDecoder(equations)
@@ -41,7 +40,7 @@ def solve_on_grid(equations: WholeEquations, centre: FloatArray) -> GridSolution
     stay = np.zeros((1, width), dtype=np.int64)
     moves = stay if others is None else np.vstack([stay, others.points])
     rows, solutions = _all_solutions(equations.part(found), points[found], moves)
-    return GridSolutions(rows, solutions / equations.steps, others is not None and others.complete, expected)
+    return GridSolutions(rows, solutions / equations.steps, others is not None and others.complete)
 
 
 def _all_solutions(equations: WholeEquations, points: IntArray, moves: IntArray) -> tuple[IntArray, IntArray]:

@@ -42,13 +42,15 @@ class EqualityGrid(Attack):
         if not grid.stepped.any():
             raise MissingFromViewError("it needs columns of known step; declare kinds as knowledge")
         prior, before = fill_from_prior(case)
-        answer = GridAnswer(case, grid, before)
+        assert before.intervals is not None
+        answer, expected = GridAnswer(case, grid, before.values, before.intervals), 0.0
         for equations in _equations(case):
             for whole in whole_equations(case, grid, equations):
-                answer.take(equations, solve_on_grid(whole, prior.mean[grid.stepped]))
+                answer.take(solve_on_grid(whole, prior.mean[grid.stepped]), equations)
+                expected = max(expected, whole.expected_solutions)
         status, why = answer.conclusion
-        values, intervals = answer.values, answer.intervals
-        return case.guess(view, status, values, why=why, evidence=answer.evidence, intervals=intervals)
+        evidence = {**answer.evidence, "fits of a row expected by chance, at most": expected}
+        return case.guess(view, status, answer.values, why=why, evidence=evidence, intervals=answer.intervals)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
