@@ -17,7 +17,7 @@ from fedleak.attacks.binary.lattice import reduced_lattice
 from fedleak.attacks.binary.moments import binary_flaw, with_ones
 from fedleak.attacks.binary.row_candidates import row_candidates
 from fedleak.attacks.binary.row_selection import select_rows
-from fedleak.attacks.exact_integers import matrix, reduce_gram, to_array
+from fedleak.core.exact_integers import matrix, reduce_gram, to_array
 
 
 def table(m: int, d: int, seed: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.run import Run
 from fedleak.defenses.confidence_noise import ConfidenceNoise
+from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -132,3 +133,10 @@ def test_it_asks_for_steps():
     run = run_prediction(stepped((3, 3)))
     with pytest.raises(MissingFromViewError, match="known step"):
         attacked(run, Knowledge())
+
+
+def test_the_leak_check_withholds_what_the_grid_would_give_away():
+    blind, seeing = LeakCheck(width=0.01, share=0.5, grids=False), LeakCheck(width=0.01, share=0.5)
+    assert run_prediction(stepped(SIX), defense=blind).utility["released_share"] > 0.9
+    assert run_prediction(stepped(SIX), defense=seeing).utility["released_share"] == 0.0
+    assert run_prediction(stepped((0,) * 6), defense=seeing).utility["released_share"] > 0.9

@@ -21,8 +21,8 @@ from fedleak.attacks.binary.lattice import ReducedLattice, reduced_lattice
 from fedleak.attacks.binary.moments import binary_flaw, with_ones
 from fedleak.attacks.binary.row_candidates import row_candidates
 from fedleak.attacks.binary.row_selection import select_rows
-from fedleak.attacks.exact_integers import to_array
 from fedleak.core.arrays import IntArray
+from fedleak.core.exact_integers import to_array
 
 
 class Outcome(StrEnum):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.equality.grid import Grid
-from fedleak.attacks.equality.grid_solution import GridSolutions
-from fedleak.attacks.equality.precision import NOISE_DEVIATIONS, last_digit
+from fedleak.attacks.equality.precision import NOISE_DEVIATIONS
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.errors import MissingFromViewError
+from fedleak.models.inversion.grid_solution import GridSolutions
+from fedleak.models.inversion.rounding_errors import last_digit
+from fedleak.models.inversion.whole_equations import Grid
 
 MOST_EVALUATIONS = 1_000_000  # of the model, in all
 CHUNK_ROWS = 50_000  # put through the model at a time

@@ -6,14 +6,14 @@ import numpy as np
 
 from fedleak.attacks.equality.box_projection import project_to_box
 from fedleak.attacks.equality.column_prior import on_unit_interval
-from fedleak.attacks.equality.grid import Grid
-from fedleak.attacks.equality.grid_solution import GridSolutions
 from fedleak.attacks.equality.solution_weights import solution_weights
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.guess import Status
 from fedleak.core.payload import ScalarValue
 from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
+from fedleak.models.inversion.grid_solution import GridSolutions
+from fedleak.models.inversion.whole_equations import Grid
 
 SLACK = 1e-9  # room for rounding errors about a cell that is determined
 

@@ -7,27 +7,21 @@ import numpy as np
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray
 from fedleak.models.inversion.equations import ScoreEquations
+from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.linear import LinearModel, Link
 
-FLOAT_ERRORS = 4.0  # last digits by which a sum of this size may be off, on the model's side and on the attacker's
 NOISE_DEVIATIONS = 6.0
 
 
 def tolerances(case: PredictionCase, equations: ScoreEquations) -> FloatArray:
     """(rows, equations); infinite where a confidence says no more than that it is small."""
-    rounding: FloatArray = FLOAT_ERRORS * last_digit(case.confidences) * equations.size
+    rounding = rounding_errors(equations, case.confidences)
     if case.release.is_exact:
         return rounding
     slack = _log_slack(case)[equations.rows]
     # The classes of an equation alone: infinity times zero is not a number.
     used = [np.flatnonzero(row) for row in equations.difference]
     return np.asarray(rounding + np.stack([slack[:, classes].sum(axis=1) for classes in used], axis=1))
-
-
-def last_digit(confidences: FloatArray) -> float:
-    """Half a unit in the last place: of single precision where every confidence is a single-precision number."""
-    single = bool(np.array_equal(confidences, confidences.astype(np.float32)))
-    return float(np.finfo(np.float32 if single else np.float64).eps) / 2
 
 
 def _log_slack(case: PredictionCase) -> FloatArray:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.equality.grid import known_grid, whole_equations
 from fedleak.attacks.equality.grid_answer import GridAnswer
-from fedleak.attacks.equality.grid_solution import solve_on_grid
+from fedleak.attacks.equality.known_grid import known_grid
+from fedleak.attacks.equality.precision import tolerances
 from fedleak.attacks.equality.solution import linear_model
 from fedleak.attacks.features.equality_bayes import fill_from_prior
 from fedleak.attacks.features.equality_solving import predicted
@@ -24,6 +24,8 @@ from fedleak.core.guess import Guess
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.models.inversion.equations import ScoreEquations, score_equations
+from fedleak.models.inversion.grid_solution import solve_on_grid
+from fedleak.models.inversion.whole_equations import whole_equations
 
 
 class EqualityGrid(Attack):
@@ -45,7 +47,7 @@ class EqualityGrid(Attack):
         assert before.intervals is not None
         answer, expected = GridAnswer(case, grid, before.values, before.intervals), 0.0
         for equations in _equations(case):
-            for whole in whole_equations(case, grid, equations):
+            for whole in whole_equations(equations, tolerances(case, equations), grid):
                 answer.take(solve_on_grid(whole, prior.mean[grid.stepped]), equations)
                 expected = max(expected, whole.expected_solutions)
         status, why = answer.conclusion

@@ -10,8 +10,8 @@ import numpy as np
 
 from fedleak.attacks.equality.column_prior import prior_of_columns
 from fedleak.attacks.equality.exhaustive import exhaustive_solutions
-from fedleak.attacks.equality.grid import known_grid
 from fedleak.attacks.equality.grid_answer import GridAnswer
+from fedleak.attacks.equality.known_grid import known_grid
 from fedleak.attacks.predictions import read_case
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability

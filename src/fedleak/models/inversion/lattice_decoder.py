@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.equality.grid import WholeEquations
-from fedleak.attacks.exact_integers import reduce_rows
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.exact_integers import reduce_rows
+from fedleak.models.inversion.whole_equations import WholeEquations
 
 SCALE = 2**40  # vectors are reduced as integers: this many units of 1
 N_PATHS = 64

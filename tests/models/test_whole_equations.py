@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.attacks.equality.grid import WholeEquations, left_of
-from fedleak.attacks.equality.grid_solution import solve_on_grid
-from fedleak.attacks.equality.precision import FLOAT_ERRORS, last_digit
-from fedleak.attacks.equality.solution_weights import solution_weights
 from fedleak.models import LinearModel, Link
 from fedleak.models.inversion.equations import score_equations
+from fedleak.models.inversion.grid_solution import solve_on_grid
+from fedleak.models.inversion.rounding_errors import last_digit, rounding_errors
+from fedleak.models.inversion.whole_equations import WholeEquations, left_of
 
 
 def case(seed: int, n_equations: int, steps: list[int], tolerance: float, n_rows: int = 25):
@@ -83,7 +82,7 @@ def test_the_truth_is_within_the_tolerance_of_its_own_equations(link, scale):
     own, hidden = np.arange(4), np.arange(4, 9)
     worst = 0.0
     for equations in score_equations(model, confidences, rows[:, own], own, hidden):
-        allowed = FLOAT_ERRORS * last_digit(confidences) * equations.size
+        allowed = rounding_errors(equations, confidences)
         gap = np.abs(rows[equations.rows][:, hidden] @ equations.matrix.T - equations.right)
         worst = max(worst, float((gap / allowed).max()))
     assert 0.01 < worst < 1  # neither too tight nor so loose that digits are wasted
@@ -102,15 +101,3 @@ def test_what_is_left_of_the_equations_does_not_contain_the_eliminated():
     assert np.abs(keep @ matrix).max() < 1e-14
     assert left_of(np.ones((2, 4))).shape == (1, 2)
     assert left_of(np.empty((2, 0))).shape == (2, 2)
-
-
-def test_rows_together_tell_which_solution_is_right():
-    """Values near 0.1 in every row, each beside a wrong one anywhere: alone no row could tell."""
-    rng = np.random.default_rng(2)
-    right, wrong = rng.normal(0.1, 0.02, size=(300, 2)), rng.random((300, 2))
-    points = np.stack([right, wrong], axis=1).reshape(-1, 2)
-    rows = np.repeat(np.arange(300), 2)
-    weights = solution_weights(rows, points, own=rng.random((300, 3)))
-    np.testing.assert_allclose(weights.reshape(-1, 2).sum(axis=1), 1.0)
-    assert weights[::2].mean() > 0.95
-    assert (solution_weights(rows[::2], right, own=rng.random((5, 1))) == 1.0).all()

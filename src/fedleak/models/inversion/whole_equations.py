@@ -1,4 +1,4 @@
-"""Which unknown columns take whole multiples of a step, and what their equations become in whole numbers."""
+"""Equations in whole numbers, where unknown columns take whole multiples of a step (Luo et al. 2021 count reals)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.equality.precision import tolerances
-from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
-from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
-
-OFF_GRID = 1e-6  # how far a column's range may be from whole steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,45 +64,28 @@ class WholeEquations:
         return float(np.exp(min(np.log(self.steps + 1.0).sum() + let_through.sum(), 700.0)))
 
 
-def known_grid(case: PredictionCase, knowledge: Knowledge) -> Grid:
-    """From the declared steps; whole numbers have step 1."""
-    declared = {column.column: column for column in knowledge.columns}
-    steps, slack = np.zeros(case.n_unknown, dtype=np.int64), np.zeros(case.n_unknown)
-    for index, name in enumerate(case.unknown_columns):
-        column = declared.get(name)
-        step = _step(column)
-        n_steps = case.span[index] / step if step else 0.0
-        if round(n_steps) >= 1 and abs(n_steps - round(n_steps)) <= OFF_GRID * n_steps:
-            steps[index] = round(n_steps)
-            slack[index] = column.slack / case.span[index] if column else 0.0
-    return Grid(steps, slack)
+def whole_equations(equations: ScoreEquations, tolerance: FloatArray, grid: Grid) -> Iterator[WholeEquations]:
+    """What is left of the equations without the continuous unknowns, rows of like precision together.
 
-
-def _step(column: KnownColumn | None) -> float | None:
-    if column is None or column.step is not None:
-        return None if column is None else column.step
-    return 1.0 if column.kind in (ColumnKind.INTEGER, ColumnKind.BINARY) else None
-
-
-def whole_equations(case: PredictionCase, grid: Grid, equations: ScoreEquations) -> Iterator[WholeEquations]:
-    """What is left of the equations without the continuous unknowns, rows of like precision together."""
-    if not len(equations.matrix):
+    ``tolerance`` (rows, equations) bounds the error of the right side; a row with an infinite one is left out.
+    """
+    if not len(equations.matrix) or not grid.stepped.any():
         return
     keep = left_of(equations.matrix[:, ~grid.stepped])
-    if not len(keep):
+    usable = np.isfinite(tolerance).all(axis=1)
+    if not len(keep) or not usable.any():
         return
     steps = grid.steps[grid.stepped]
-    tolerance = tolerances(case, equations) @ np.abs(keep).T + np.abs(keep @ equations.matrix) @ grid.slack
+    allowed = tolerance[usable] @ np.abs(keep).T + np.abs(keep @ equations.matrix) @ grid.slack
     found = WholeEquations(
-        equations.rows,
+        equations.rows[usable],
         keep @ equations.matrix[:, grid.stepped] / steps,
-        equations.right @ keep.T,
-        tolerance,
+        equations.right[usable] @ keep.T,
+        allowed,
         steps,
     )
-    worst = tolerance.max(axis=1)
-    octave = np.where(np.isfinite(worst), np.floor(np.log2(np.where(np.isfinite(worst), worst, 1.0))), np.inf)
-    for precision in np.unique(octave[np.isfinite(octave)]):
+    octave = np.floor(np.log2(allowed.max(axis=1)))
+    for precision in np.unique(octave):
         yield found.part(octave == precision)
 
 

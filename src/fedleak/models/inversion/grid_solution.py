@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.equality.grid import WholeEquations
-from fedleak.attacks.equality.lattice_decoder import LatticeDecoder
-from fedleak.attacks.equality.lattice_differences import differences
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.models.inversion.lattice_decoder import LatticeDecoder
+from fedleak.models.inversion.lattice_differences import differences
+from fedleak.models.inversion.whole_equations import WholeEquations
 
 MOST_EXPECTED = 100.0  # solutions a row: among more, their likelihoods do not tell which is right
 MOST_CELLS = 20_000_000  # of all solutions of all rows

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.equality.lattice_decoder import LatticeDecoder
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.models.inversion.lattice_decoder import LatticeDecoder
 
 MOST_BRANCHES = 500_000
 MOST_DIFFERENCES = 20_000
