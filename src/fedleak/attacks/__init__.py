@@ -17,8 +17,6 @@ ATTACKS: Registry[Attack] = Registry(
         "fedleak.attacks.labels.sign_system_labels:SignSystemLabels",
         "fedleak.attacks.features.single_column_recovery:SingleColumnRecovery",
         "fedleak.attacks.features.packed_single_column:PackedSingleColumn",
-        "fedleak.attacks.features.partial_score_recovery:PartialScoreRecovery",
-        "fedleak.attacks.features.score_gram_recovery:ScoreGramRecovery",
         "fedleak.attacks.scores.score_recovery:ScoreRecovery",
         "fedleak.attacks.gram.gram_recovery:GramRecovery",
         "fedleak.attacks.weights.prediction_queries:PredictionQueries",

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.members import OwnMember, own_members
+from fedleak.attacks.gram.from_residuals import trajectory_from_residuals
+from fedleak.attacks.gram.members import OwnMember, hold_labels, hold_steps, own_members
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.gram.trajectory import Round, Trajectory
 from fedleak.attacks.training.schedule import ResidualForm, number_option, rate_of
@@ -20,6 +21,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array
 from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation
 
 RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
 SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
@@ -45,7 +47,24 @@ class _Solver:
     condition: float
 
 
-def read_trajectory(view: View) -> ReadTrajectory | NotIdentified:
+def read_trajectory(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
+    """Row ids and the trajectory, by the way that suits the view."""
+    if not reads_the_grid(view):
+        return trajectory_from_residuals(view)
+    read = read_on_the_grid(view)
+    return read if isinstance(read, NotIdentified) else (read.ids, read.trajectory)
+
+
+def reads_the_grid(view: View) -> bool:
+    """Whether the labels are at hand, and with them sums that the arbiter opened. A model that is not of two classes
+    has no other way."""
+    two_classes = view.facts.approximation is None or view.facts.approximation in set(Approximation)
+    return not two_classes or (hold_labels(view) and hold_steps(view))
+
+
+def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
+    if not hold_labels(view):
+        return NotIdentified("the labels are not known; only those of two classes show in the residuals' signs", 0)
     members = own_members(view)
     ids = members[0].ids
     position = {int(row): index for index, row in enumerate(ids)}

@@ -86,5 +86,14 @@ def _member(view: View, name: str) -> OwnMember | None:
     )
 
 
+def hold_steps(view: View) -> bool:
+    """The coalition keeps what the arbiter opened for it: the sum that was computed, before the rate is divided out."""
+    return any(True for _ in view.records("step"))
+
+
+def hold_labels(view: View) -> bool:
+    return any(True for _ in view.records("labels"))
+
+
 def _arrays(view: View, record: str, name: str) -> dict[int, FloatArray]:
     return {r.round: r.value.values for r in view.records(record, name) if isinstance(r.value, Array)}
