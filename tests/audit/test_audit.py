@@ -51,6 +51,21 @@ def test_what_does_not_apply_is_skipped_with_the_reason(findings):
     assert skipped.score is None
 
 
+def test_noise_of_the_adversary_alone_is_no_defense():
+    """The prediction says exact, and the run agrees; under the partner's noise neither does."""
+    scenario = changed(("sigma = 12.0", 'sigma = 12.0\nparties = ["fintech"]'))
+    work = audit(scenario)
+    work.run()
+    found = {
+        finding.adversary: finding
+        for finding in work.report().findings
+        if finding.attack == "residual-recovery" and finding.defense is not None
+    }
+    assert found["fintech",].theory.verdict == "exact"
+    assert found["fintech",].cells_recovered == 1.0
+    assert found["bank",].theory.verdict != "exact"
+
+
 def test_what_mathematics_forbids_is_no_zero(findings):
     finding = findings[(("bank",), "residual-recovery", None)]
     assert finding.outcome is Outcome.NOT_IDENTIFIABLE

@@ -25,7 +25,7 @@ def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotId
     for one in found.rounds:
         if not np.isfinite(one.residuals).all():
             break
-        rounds.append(Round(one.rows, rate_of(view.facts, one.round), one.residuals, one.scores))
+        rounds.append(Round(one.rows, rate_of(view.facts, one.round), one.trained_with, one.scores))
     if not rounds:
         return NotIdentified("no batch has as many independent equations as rows, so no score is determined", 0)
     noise = _noise(view, found, len(rounds))
@@ -36,4 +36,4 @@ def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotId
 
 def _noise(view: View, found: OutsideScores, n_rounds: int) -> float:
     errors = [one.error for one in found.rounds[:n_rounds]]
-    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.score_noise or 0.0)) or EPSILON
+    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.outside_noise or 0.0)) or EPSILON

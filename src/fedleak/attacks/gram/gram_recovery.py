@@ -76,7 +76,7 @@ def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimat
     found = estimate_gram(trajectory, width, rng)
     if isinstance(found, GramEstimate) or trajectory.repeats:  # a recurring batch is solved by its rank already
         return ids, found
-    searched = search_gram(trajectory, width, rng, noisy=bool(view.facts.score_noise))
+    searched = search_gram(trajectory, width, rng, noisy=bool(view.facts.outside_noise))
     if isinstance(searched, NotIdentified):
         searched = replace(searched, why=f"{found.why}; {searched.why}", rank=found.rank)
     return ids, searched

@@ -43,11 +43,12 @@ class OwnMember:
             return self.pushes[number]
         return self.pushes[number] - self._rounded(l2 * self.before(number))
 
-    def share(self, rows: IntArray, number: int, form: ResidualForm) -> FloatArray:
-        """The member's own part of the residual."""
+    def share(self, rows: IntArray, number: int, form: ResidualForm, noise: FloatArray | float) -> FloatArray:
+        """The member's own part of the residual, with the noise that it added before it was encoded."""
         score = self.features[rows] @ self.before(number)
         if self.labels is not None:
             score = score - form.target(self.labels[rows])
+        score = score + noise
         return self._rounded(form.slope * score)
 
     def _rounded(self, values: FloatArray) -> FloatArray:

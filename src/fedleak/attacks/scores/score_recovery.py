@@ -25,7 +25,7 @@ from fedleak.core.guess import Guess, Status
 from fedleak.core.payload import ScalarValue
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
-from fedleak.theory.condition import Assessment, State, no_noise, revealed
+from fedleak.theory.condition import Assessment, State, course_known, no_noise, revealed
 from fedleak.theory.hu2022.victim import labels_known
 from fedleak.theory.li2021.score_recovery import ScoreRecovery as ScoreTheorem
 
@@ -63,9 +63,10 @@ def predict_scores(facts: Facts, exact: Assessment) -> Prediction:
         own = revealed(Capability.LABELS, facts)
         conditions = tuple(labels_known(facts) if condition == own else condition for condition in exact.conditions)
         exact = replace(exact, conditions=conditions)
-    failed = [condition for condition in exact.conditions if condition.state is State.FAILS]
+    failed = {condition for condition in exact.conditions if condition.state is State.FAILS}
     # Noise blurs an answer, and how far depends on its size; what else fails leaves the equations open.
-    return from_assessment(exact, if_fails=Verdict.UNKNOWN if failed == [no_noise(facts)] else Verdict.IMPOSSIBLE)
+    only_noise = failed <= {no_noise(facts), course_known(facts)}
+    return from_assessment(exact, if_fails=Verdict.UNKNOWN if only_noise else Verdict.IMPOSSIBLE)
 
 
 def unsolved(view: View, found: NotIdentified, *, width: int, id_width: int = 1) -> Guess:
@@ -96,7 +97,7 @@ def _from_grid(view: View, read: ReadTrajectory) -> Guess:
     ]
     return Guess(
         view.target,
-        Status.PARTIAL if view.facts.score_noise else Status.RECOVERED,
+        Status.PARTIAL if view.facts.outside_noise else Status.RECOVERED,
         np.concatenate(ids),
         np.concatenate([step.scores for step in rounds])[:, None],
         evidence={
@@ -117,7 +118,7 @@ def _from_residuals(view: View, found: OutsideScores) -> Guess:
     if not known.any():
         why = "no batch has as many independent equations as rows, so no score is determined"
         return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, values, intervals, evidence=evidence, why=why)
-    status = Status.RECOVERED if known.all() and not view.facts.score_noise else Status.PARTIAL
+    status = Status.RECOVERED if known.all() and not view.facts.outside_noise else Status.PARTIAL
     why = "residual minus own score and label"
     return Guess(view.target, status, ids, values, intervals, evidence=evidence, why=why)
 

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, log, log1p
-
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
 from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound, noise_conditions
+from fedleak.theory.hu2022.label_by_sign import DELTA, noisy_safe_rounds
 from fedleak.theory.hu2022.small_initialisation import first_score_bound
-
-DELTA = 0.05
-
-
-def noisy_safe_rounds(learning_rate: float, first_score: float, error: float, max_row_norm: float = 1.0) -> int:
-    """T~ of eq. 65: |theta x| < 2 in the first T~ rounds if every gradient's error is at most ``error`` (u).
-
-    For rows of norm up to R: |theta_t x| grows by eta R^2 / 4 (|theta x| + 2) + eta R u a round (eq. 67), so
-    q = |theta x| + p grows by the factor 1 + eta R^2 / 4 with p = 2 + 4 u / R; the threshold is 2 + p.
-    (The proof's last line adds epsilon to the threshold; the theorem itself does not.)
-    """
-    if first_score >= 2:
-        return 0
-    offset = 2 + 4 * error / max_row_norm
-    return ceil(log((2 + offset) / (first_score + offset)) / log1p(learning_rate * max_row_norm**2 / 4))
 
 
 class NoisyLabelBySign(Theorem):

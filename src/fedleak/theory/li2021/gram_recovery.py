@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known
 from fedleak.theory.li2021.score_recovery import ScoreRecovery
 
 
@@ -38,7 +38,7 @@ class GramRecovery(Theorem):
         recovery = ScoreRecovery.assess(facts)
         return Assessment(
             cls.name,
-            (*recovery.conditions, _enough_epochs(facts), _shuffled(facts)),
+            (*recovery.conditions, course_known(facts), _enough_epochs(facts), _shuffled(facts)),
             conclusion="the inner products of all of the victim's rows are determined",
             remedy=recovery.remedy,
         )
