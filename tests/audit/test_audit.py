@@ -66,6 +66,34 @@ def test_noise_of_the_adversary_alone_is_no_defense():
     assert found["bank",].theory.verdict != "exact"
 
 
+def test_attacks_for_other_protocols_are_counted_and_not_listed():
+    work = audit()
+    report = work.report()
+    assert {"column-products", "arbiter-collusion", "path-restriction"} <= set(report.for_other_protocols)
+    assert not {finding.attack for finding in report.findings} & set(report.for_other_protocols)
+    assert "residual-sign" in {finding.attack for finding in report.findings}
+
+
+def test_an_attack_for_another_protocol_that_is_named_is_reported_with_the_reason():
+    named = changed(('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["column-products"]'))
+    work = audit(named)
+    work.run()
+    report = work.report()
+    finding = by_key(report)[("fintech",), "column-products", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "vertical-logistic does not give fintech" in finding.why
+    assert "column-products" not in report.for_other_protocols
+
+
+def test_settings_and_defenses_still_say_why_an_attack_is_skipped():
+    secret = changed(("learning_rate = 0.1", 'learning_rate = 0.1\ngradients = "secret-shared"'))
+    work = audit(secret)
+    work.run()
+    finding = by_key(work.report())[("fintech",), "residual-sign", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "its own gradient in every round" in finding.why
+
+
 def test_what_mathematics_forbids_is_no_zero(findings):
     finding = findings[(("bank",), "residual-recovery", None)]
     assert finding.outcome is Outcome.NOT_IDENTIFIABLE

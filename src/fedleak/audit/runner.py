@@ -11,7 +11,7 @@ from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
 from fedleak.audit.judge import judge, unscored
 from fedleak.audit.knowledge_draw import draw_knowledge
-from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.planner import PlannedRun, Task, attacks_for_other_protocols
 from fedleak.audit.progress import Progress, WatchedSink
 from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
@@ -66,6 +66,7 @@ class Audit:
             runs=tuple(self._summaries),
             findings=tuple(findings),
             advice=advice(findings, [task for _, task in self._tasks()]),
+            for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
         )
 
     def _tasks(self) -> list[tuple[PlannedRun, Task]]:

@@ -24,7 +24,7 @@ from fedleak.report.outcomes import OUTCOME_WORDS, reason_of
 from fedleak.report.safe_text import visible
 from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
-from fedleak.report.wording import owned, scores_cells, severity_words, who
+from fedleak.report.wording import left_out, owned, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
@@ -58,6 +58,9 @@ def print_report(report: Report, console: Console) -> None:
         _print_opponent(opponent, console)
     _print_runs(report, console)
     _print_silences(silences(report.findings), console)
+    if left_out(report.for_other_protocols):
+        console.print()
+        console.print(_plain(left_out(report.for_other_protocols), "dim"))
     _print_list("What to change", report.advice, console)
 
 

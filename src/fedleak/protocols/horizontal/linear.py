@@ -61,6 +61,17 @@ class HorizontalLinear(Protocol):
             steps.AVERAGED_WEIGHTS,
         }
     )
+    may_reveal = frozenset(
+        {
+            Capability.AVERAGED_WEIGHTS,
+            Capability.LINEAR_RESIDUAL,
+            Capability.MODEL,
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.LABELS,
+            Capability.ALL_GRADIENTS,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)

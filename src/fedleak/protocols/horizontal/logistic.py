@@ -50,6 +50,7 @@ class HorizontalLogistic(Protocol):
             steps.AGGREGATE,
         }
     )
+    may_reveal = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
@@ -107,7 +108,7 @@ class HorizontalLogistic(Protocol):
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
         """Everybody sees the sum of all updates, and knows the model from it; the server too."""
-        return frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        return cls.may_reveal
 
 
 def _one_round(
