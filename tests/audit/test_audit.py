@@ -94,6 +94,22 @@ def test_settings_and_defenses_still_say_why_an_attack_is_skipped():
     assert "its own gradient in every round" in finding.why
 
 
+@pytest.mark.parametrize(("share", "planned"), [("1.0", True), ("0.9999", False)])
+def test_who_knows_every_cell_has_nothing_left_to_find(share, planned):
+    """0.9999 of 92 rows of 7 columns rounds to all of them, which only the run can tell."""
+    text = changed(('parties = ["fintech"]', f'parties = ["fintech"]\n[adversary.knowledge]\ncells = {share}'))
+    text = text.replace('parties = ["bank"]', 'parties = ["bank"]\nattacks = ["residual-sign"]')
+    runs = plan_audit(parse_scenario(text))
+    skips = {task.skip for run in runs for task in run.tasks if task.attack.name == "single-column-recovery"}
+    assert any(skips) is planned
+    work = audit(text)
+    work.run()
+    finding = by_key(work.report())[("fintech",), "single-column-recovery", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "nothing is left to find" in finding.why
+    assert not work.failed
+
+
 def test_what_mathematics_forbids_is_no_zero(findings):
     finding = findings[(("bank",), "residual-recovery", None)]
     assert finding.outcome is Outcome.NOT_IDENTIFIABLE

@@ -18,11 +18,13 @@ from fedleak.core.federation import Federation
 from fedleak.core.finding import Mode
 from fedleak.core.hooks import Hook
 from fedleak.core.protocol import Protocol
-from fedleak.core.secret import JOINT, Secret
+from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
+OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +161,8 @@ def _reason_to_skip(
         return f"no party outside {who} holds {attack.produces.value}"
     if attack.deviation is not None and adversary.mode is not Mode.ACTIVE:
         return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
+    if adversary.knowledge.cells >= 1 and attack.produces in OF_CELLS:
+        return NOTHING_LEFT
     missing = sorted(capability.value for capability in attack.requires - capabilities)
     if missing:
         return f"{protocol.name} does not give {who} {', '.join(missing)}"

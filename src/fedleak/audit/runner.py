@@ -11,7 +11,7 @@ from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
 from fedleak.audit.judge import judge, unscored
 from fedleak.audit.knowledge_draw import draw_knowledge
-from fedleak.audit.planner import PlannedRun, Task, attacks_for_other_protocols
+from fedleak.audit.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.audit.progress import Progress, WatchedSink
 from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
@@ -19,6 +19,7 @@ from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
 from fedleak.core.errors import FedleakError, InputError, MissingExtraError
 from fedleak.core.finding import Finding, Outcome
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.run import Run
 from fedleak.core.sink import Sink
@@ -116,6 +117,8 @@ class Audit:
         began = time.perf_counter()
         try:
             knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
+            if _all_known(task, run, knowledge):
+                return unscored(task, label, Outcome.SKIPPED, NOTHING_LEFT)
             view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
             guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
@@ -128,6 +131,14 @@ class Audit:
             self.failed = True
             why = f"{type(error).__name__}: {error}"
             return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
+
+
+def _all_known(task: Task, run: Run, knowledge: Knowledge) -> bool:
+    """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
+    if task.target.kind not in OF_CELLS:
+        return False
+    values = run.truth.of(task.target)
+    return bool(knowledge.cell_mask(task.target.owner, values.ids, len(values.columns)).all())
 
 
 MAX_FOLDER_CHARS = 100

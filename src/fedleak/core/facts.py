@@ -23,13 +23,14 @@ class PartyFacts:
     role: Role
     n_features: int | None = None
     score_noise: float | None = None  # where it is not what ``Facts`` has for all
+    n_rows: int | None = None  # where parties hold rows of their own
 
 
 @dataclass(frozen=True)
 class Facts:
     protocol: str
     parties: tuple[PartyFacts, ...]
-    n_rows: int | None = None
+    n_rows: int | None = None  # of training; of the largest party where parties hold rows of their own
     batch_size: int | None = None
     n_epochs: int | None = None
     learning_rate: float | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
+from fedleak.theory.condition import Assessment, State, Theorem, equals
 from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound, noise_conditions
 from fedleak.theory.hu2022.label_by_sign import DELTA, noisy_safe_rounds
-from fedleak.theory.hu2022.small_initialisation import first_score_bound
+from fedleak.theory.hu2022.small_initialisation import first_score_bound, small_start
 
 
 class NoisyLabelBySign(Theorem):
@@ -26,17 +26,10 @@ class NoisyLabelBySign(Theorem):
             (
                 *noise_conditions(facts),
                 equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
-                _small_start(bound),
+                small_start(bound, "the first scores are below 2 in absolute value", if_large=State.FAILS),
             ),
             conclusion=_conclusion(facts, bound),
         )
-
-
-def _small_start(bound: float | None) -> Condition:
-    statement = "the first scores are below 2 in absolute value"
-    if bound is None:
-        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
-    return Condition(statement, State.HOLDS if bound < 2 else State.FAILS, f"at most {bound:.3g}")
 
 
 def _conclusion(facts: Facts, bound: float | None) -> str:

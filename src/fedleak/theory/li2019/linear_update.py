@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
@@ -49,11 +51,26 @@ def n_columns(facts: Facts) -> int | None:
     return counts[0] if counts else None
 
 
+def outside_rows(facts: Facts) -> tuple[int, ...] | None:
+    """Rows of each party outside the coalition; the largest party's stand for a number that is not known."""
+    outside = [party for party in facts.with_role(Role.ACTIVE) if party.name not in facts.adversary]
+    counts = [facts.n_rows if party.n_rows is None else party.n_rows for party in outside]
+    known = [count for count in counts if count is not None]
+    return tuple(known) if known and len(known) == len(counts) else None
+
+
 def n_batches(facts: Facts) -> int | None:
-    """Of the largest party."""
-    if facts.n_rows is None or not facts.batch_size:
+    """Rounds until the batches of all parties outside come round together, each party's taking turns."""
+    rows = outside_rows(facts)
+    if rows is None or not facts.batch_size:
         return None
-    return -(-facts.n_rows // facts.batch_size)
+    return lcm(*(-(-count // facts.batch_size) for count in rows))
+
+
+def rows_of_update(facts: Facts) -> int | None:
+    """Of all parties outside together: the sum hides whose rows are whose."""
+    rows, size = outside_rows(facts), facts.batch_size
+    return None if rows is None or not size else sum(min(size, count) for count in rows)
 
 
 def undisturbed(facts: Facts) -> Condition:
