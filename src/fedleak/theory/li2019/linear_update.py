@@ -93,9 +93,22 @@ def _option(facts: Facts, name: str) -> str | None:
 
 def _enough_rounds(facts: Facts) -> Condition:
     columns, batches = n_columns(facts), n_batches(facts)
-    rounds = facts.options.get("rounds")
+    rounds = _usable_rounds(facts, batches or 1)
     needed = None if columns is None or batches is None else rounds_needed(columns, batches)
-    return at_most("rounds are d + 1 or more for each batch", needed, None if rounds is None else int(rounds))
+    return at_most("rounds are d + 1 or more for each batch", needed, rounds)
+
+
+def _usable_rounds(facts: Facts, batches: int) -> int | None:
+    """Rounds with all parties outside in them, as many for each batch as the batch with the fewest has."""
+    rounds = facts.options.get("rounds")
+    if not isinstance(rounds, int):
+        return None
+    entries = [entry.rpartition(":") for entry in str(facts.options.get("dropouts") or "").split(",") if entry]
+    lost = {int(number) for name, _, number in entries if name not in facts.adversary}
+    if not lost:
+        return rounds
+    usable = [number % batches for number in range(rounds) if number not in lost]
+    return batches * min(usable.count(batch) for batch in range(batches))
 
 
 def _same_rows(facts: Facts) -> Condition:
