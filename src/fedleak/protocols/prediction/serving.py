@@ -65,6 +65,19 @@ class VerticalPrediction(Protocol):
         }
     )
 
+    may_reveal = frozenset(
+        {
+            Capability.OWN_FEATURES,
+            Capability.LABELS,
+            Capability.PREDICTIONS,
+            Capability.MODEL,
+            Capability.LINEAR_MODEL,
+            Capability.TREE_MODEL,
+            Capability.FOREST_MODEL,
+            Capability.CONTRIBUTIONS,
+        }
+    )
+
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
 
