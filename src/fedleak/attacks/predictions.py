@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.queried_model import queried_model
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError, MissingFromViewError
 from fedleak.core.guess import Guess, Status
 from fedleak.core.payload import Array, ModelSpec, Scalar, ScalarValue, Table
 from fedleak.core.view import View
+from fedleak.models import opaque
 from fedleak.models.affine import behind_scaler
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
@@ -148,7 +150,8 @@ def release_of(view: View) -> Release:
 def _model(view: View) -> Model:
     for message in view.at(steps.MODEL):
         if isinstance(message.payload, ModelSpec):
-            return interpret(message.payload)
+            spec = message.payload
+            return queried_model(view, spec) if spec.kind == opaque.KIND else interpret(spec)
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no model")
 
 

@@ -17,9 +17,10 @@ from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
-from fedleak.core.errors import FedleakError, InputError, MissingExtraError
+from fedleak.core.errors import FedleakError, InputError, MissingExtraError, NotReplayableError
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
+from fedleak.core.protocol import Protocol
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.run import Run
 from fedleak.core.sink import Sink
@@ -32,9 +33,17 @@ class Audit:
     """Work through a plan. ``report()`` is good at any time, so an interruption loses nothing."""
 
     def __init__(
-        self, scenario: Scenario, runs: Sequence[PlannedRun], sink_for: SinkFactory, progress: Progress
+        self,
+        scenario: Scenario,
+        runs: Sequence[PlannedRun],
+        sink_for: SinkFactory,
+        progress: Progress,
+        *,
+        protocol: Protocol | None = None,
     ) -> None:
+        """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance."""
         self._scenario = scenario
+        self._protocol = protocol or PROTOCOLS.get(scenario.protocol)()
         self._runs = runs
         self._sink_for = sink_for
         self._progress = progress
@@ -106,7 +115,7 @@ class Audit:
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
             # The same stream for every run: runs differ by their defense and deviation, not by luck.
-            return PROTOCOLS.get(federation.protocol)().run(
+            return self._protocol.run(
                 federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
             )
 
@@ -123,7 +132,7 @@ class Audit:
             guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
-        except MissingExtraError as error:
+        except (MissingExtraError, NotReplayableError) as error:
             return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
         except InputError:
             raise

@@ -24,6 +24,7 @@ from fedleak.core.settings import setting
 from fedleak.core.steps import Role
 from fedleak.data.column_steps import regular_step
 from fedleak.defenses.joint_computation import at_confidences
+from fedleak.models import opaque
 from fedleak.models.interpret import interpret
 from fedleak.models.inversion.cell_intervals import cell_intervals
 from fedleak.models.inversion.equations import linear_equations, score_equations
@@ -66,6 +67,9 @@ class LeakCheck(Defense):
         spec, inputs = local.latest("model"), local.latest("inputs")
         assert isinstance(spec, ModelSpec)
         assert isinstance(inputs, Table)
+        if spec.kind == opaque.KIND:  # no attack on a single prediction of it: nothing to imitate
+            local.record(steps.CONFIDENCES, "withheld", Scalar(0))
+            return value
         model = interpret(spec)
         mine = model.positions([name for name in own if name in model.columns])
         hidden = np.setdiff1d(np.arange(len(model.columns)), mine)
@@ -82,8 +86,8 @@ def imitated_widths(
 ) -> FloatArray:
     """(rows, hidden columns): the width of the interval that the active party could prove for each cell.
 
-    Equality solving for linear models and path restriction for trees, in the unit box. Forests and networks have no
-    attack on a single prediction here: nothing is withheld for them.
+    Equality solving for linear models and path restriction for trees, in the unit box. Other models
+    have no attack on a single prediction here: nothing is withheld for them.
     """
     if isinstance(model, LinearModel):
         widths = np.ones((len(rows), len(hidden)))

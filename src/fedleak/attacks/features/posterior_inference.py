@@ -1,8 +1,9 @@
 """The unknown columns' posterior mean under any served model, in closed form per row instead of by a generator.
 
 The prior of a column is learnt from the adversary's own columns. Each row gets the linear system that its prediction
-is: exactly (linear models), by iterated linearisation (networks) or from an ensemble of draws (forests). On networks
-the answer is averaged with that of a small generator that starts at the prior's mean: they err in different ways.
+is: exactly (linear models), by iterated linearisation (networks) or from an ensemble of draws (forests and models that
+can only be asked). On networks the answer is averaged with that of a small generator that starts at the prior's mean:
+they err in different ways.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class ForestPathRestriction(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         model = facts.options.get("model")
         if model not in (None, "forest"):
-            return Prediction(Verdict.IMPOSSIBLE, (f"the model is a {model}, not a forest",))
+            return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a forest",))
         return Prediction(Verdict.PARTIAL, ("vote counts rule leaves out; how many, no theorem says",))
 
 

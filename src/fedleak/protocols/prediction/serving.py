@@ -28,8 +28,10 @@ from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
 from fedleak.models.model import Model
+from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.prediction.contributions import contributions
+from fedleak.protocols.prediction.model_service import model_service
 from fedleak.protocols.prediction.outcome import truth_of, utility
 from fedleak.protocols.prediction.served_model import served_model
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -102,7 +104,10 @@ class VerticalPrediction(Protocol):
         whole = joint.ids[wanted], joint.columns, joint.features, wanted
         truth = truth_of(parties, *whole, unit_box=settings.unit_box)
         measured = utility(released, joint.labels[wanted], model, parties)
-        return Run(captured.transcript, captured.locals, truth, measured)
+        services = {}
+        if isinstance(model, OpaqueModel) and settings.reveal == "model":
+            services[SERVICE] = model_service(model, parties[0].name)
+        return Run(captured.transcript, captured.locals, truth, measured, services=services)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
