@@ -28,6 +28,7 @@ from fedleak.report.wording import left_out, owned, scores_cells, severity_words
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
+FURTHER = ("mse-per-feature", "branching-rate")  # besides the main metric and the share of cells
 STYLES = {
     Outcome.LEAK: "bold red",
     Outcome.NO_LEAK: "green",
@@ -142,7 +143,16 @@ def _value(finding: Finding) -> Text:
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     if interval(score):
         lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines)
+    return _lines(*lines, *_further(finding))
+
+
+def _further(finding: Finding) -> list[Text]:
+    """Other figures of the same guess that papers report, with their baselines; the page and the JSON have all."""
+    return [
+        _plain(f"{metric_words(s.metric)} {figure(s.metric, s.value)} ({figure(s.metric, s.baseline)})", "dim")
+        for s in finding.further_scores
+        if s.metric in FURTHER
+    ]
 
 
 def _baseline(finding: Finding) -> Text:

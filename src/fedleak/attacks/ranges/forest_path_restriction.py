@@ -34,6 +34,7 @@ class ForestPathRestriction(Attack):
     reference = Reference("fedleak", "from luo2021, section V-B")
     requires = frozenset({Capability.OWN_FEATURES, Capability.FOREST_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
+    measured_by = "interval-score"
 
     row_budget: int = 5000
 

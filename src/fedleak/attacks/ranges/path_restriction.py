@@ -34,6 +34,7 @@ class PathRestriction(Attack):
     reference = Reference("luo2021", "section IV-B, algorithm 1")
     requires = frozenset({Capability.OWN_FEATURES, Capability.TREE_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
+    measured_by = "interval-score"
 
     pick: Pick = Pick.OWN_COLUMNS
 

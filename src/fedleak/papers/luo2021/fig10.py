@@ -12,6 +12,7 @@ from fedleak.audit.progress import Progress
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.metrics.column_correlation import mean_absolute_correlation
+from fedleak.metrics.error_by_correlation import rank_correlation
 from fedleak.metrics.squared_error import squared_errors
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.fig5 import logistic
@@ -57,11 +58,9 @@ class Fig10(Experiment):
 
 def _together(name: str, method: str, error: np.ndarray, own: np.ndarray, output: np.ndarray) -> Row:
     """The paper says that weak correlation goes with large error: Spearman's coefficient says how much."""
-    from scipy.stats import spearmanr
-
     measured = {
-        "spearman_error_eq16": float(spearmanr(error, own).statistic),
-        "spearman_error_eq17": float(spearmanr(error, output).statistic),
+        "spearman_error_eq16": rank_correlation(error, own),
+        "spearman_error_eq17": rank_correlation(error, output),
     }
     setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": "all"}
     return Row(setting, measured, note="negative: features that correlate more are recovered better")

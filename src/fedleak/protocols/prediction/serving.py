@@ -27,6 +27,7 @@ from fedleak.core.run import Run
 from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
+from fedleak.core.truth import Served
 from fedleak.models.model import Model
 from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
@@ -102,7 +103,8 @@ class VerticalPrediction(Protocol):
         facts = self.facts(settings, tuple(party.facts for party in parties), len(joint.ids))
         captured = sink.finish(self.with_data(facts, federation))
         whole = joint.ids[wanted], joint.columns, joint.features, wanted
-        truth = truth_of(parties, *whole, unit_box=settings.unit_box)
+        served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
+        truth = replace(truth_of(parties, *whole, unit_box=settings.unit_box), served=served)
         measured = utility(released, joint.labels[wanted], model, parties)
         services = {}
         if isinstance(model, OpaqueModel) and settings.reveal == "model":
