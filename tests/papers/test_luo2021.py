@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from data_files import require_data
-from fedleak.papers.luo2021 import fig5
+from fedleak.attacks.features.equality_solving import EqualitySolving
+from fedleak.audit.progress import Silent
+from fedleak.defenses.collaboration_check import CollaborationCheck
+from fedleak.defenses.hidden_model import HiddenModel
+from fedleak.defenses.top_label import TopLabel
+from fedleak.papers.luo2021 import defenses, fig5
+from fedleak.papers.luo2021.defended import DefendedTrial, attacked, costs, reference_figures
+from fedleak.papers.luo2021.defenses import Case, DefensesExperiment
 from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
 from fedleak.papers.luo2021.references import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import paper_table
 from fedleak.papers.luo2021.trial import split_rows, target_columns
+from fedleak.protocols.prediction.settings import PredictionSettings
 
 
 def test_the_bank_table_is_the_authors():
@@ -42,3 +51,42 @@ def test_trials_are_fixed_by_their_seed():
     assert np.array_equal(one.predict, two.predict)
     assert not set(one.train) & set(one.predict)
     assert Fig5().seeds(quick=False) == tuple(range(10))
+
+
+def test_defenses_are_paired_with_the_undefended_run_and_their_costs_stand_beside():
+    require_data("sensorless_drive")
+    table = paper_table("drive")
+    trial = DefendedTrial.start(table, 0.2, PredictionSettings(), 0, (1000, 100))
+    plain, hidden = trial.under(None), trial.under(HiddenModel())
+    assert np.array_equal(plain.hidden.values, hidden.hidden.values)
+    assert attacked(plain, EqualitySolving(), 0).figures["within_1_percent"] == 1
+    skipped = attacked(hidden, EqualitySolving(), 0)
+    assert not skipped.figures
+    assert "does not reveal a trained linear model" in skipped.why
+    refused = trial.under(CollaborationCheck())
+    assert costs(refused)["released_share"] == 0
+    assert "accuracy" not in costs(refused)
+    assert attacked(refused, EqualitySolving(), 0).why == "nothing is released: 10 unknown columns, 10 equations a row"
+    assert costs(plain)["columns_kept_out"] == 0 < costs(refused)["columns_kept_out"]
+    half = reference_figures(plain, 0.5, 0)
+    assert half["mse"] == pytest.approx(np.mean((plain.hidden.values - 0.5) ** 2))
+
+
+def test_the_experiment_on_defenses_gives_a_row_for_every_defense_and_attack(monkeypatch):
+    require_data("sensorless_drive")
+    small = Case("LR", PredictionSettings(), (EqualitySolving(),), {"top label": TopLabel()}, (600, 60))
+    monkeypatch.setattr(defenses, "cases", lambda *, quick: (small,))
+    monkeypatch.setattr(defenses, "REAL", ("drive",))
+    rows = list(DefensesExperiment().rows(quick=True, progress=Silent()))
+    found = {(row.setting["unknown share"], row.setting["defense"], row.setting["method"]): row for row in rows}
+    assert {key[1:] for key in found} == {
+        ("none", "equality-solving"),
+        ("none", UNIFORM),
+        ("none", HALF),
+        ("top label", "equality-solving"),
+    }
+    assert found[0.2, "none", "equality-solving"].measured["mse"] < 1e-10 < found[0.2, "none", UNIFORM].measured["mse"]
+    label = found[0.4, "top label", "equality-solving"]
+    assert label.measured["mse"] is None
+    assert label.note.startswith("1 of 1 trials: not_identifiable")
+    assert label.measured["accuracy"] == found[0.4, "none", "equality-solving"].measured["accuracy"]

@@ -32,6 +32,7 @@ class Release:
     digits: int | None = None  # they are rounded to so many decimal digits
     rounded_down: bool = False
     noise: float = 0.0  # standard deviation
+    top_label: bool = False  # a one for the predicted class stands for all of them
 
     @property
     def unit(self) -> float:
@@ -144,6 +145,7 @@ def release_of(view: View) -> Release:
         int(digits) if isinstance(digits, int) else None,
         options.get("confidence_rounding") == "down",
         float(noise) if isinstance(noise, int | float) else 0.0,
+        options.get("top_label") is True,
     )
 
 

@@ -57,10 +57,12 @@ class CollaborationCheck(Defense):
             if risk.correlation > self.max_correlation:
                 position = federation.party(risk.party).columns.index(risk.column)
                 blanked.setdefault(risk.party, []).append(position)
+        constant = 0.5 if getattr(federation.settings, "unit_box", False) else 0.0
         inputs = tuple(
-            Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns)) for party, columns in blanked.items()
+            Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns, constant)) for party, columns in blanked.items()
         )
-        return inputs + at_confidences(_withhold_if_exact(federation))
+        n_hidden = sum(len(party.columns) for party in federation.with_role(Role.PASSIVE))
+        return inputs + at_confidences(_withhold_if_exact(n_hidden - sum(map(len, blanked.values()))))
 
 
 def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
@@ -75,23 +77,27 @@ def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
     return tuple(found)
 
 
-def _blank(columns: list[int]) -> Any:
+def _blank(columns: list[int], constant: float) -> Any:
+    """By a constant that everybody knows: the column's mean could be solved for, like any value."""
+
     def act(value: np.ndarray, _local: LocalState, _rng: np.random.Generator) -> np.ndarray:
         changed = value.copy()
-        changed[:, columns] = value[:, columns].mean(axis=0)
+        changed[:, columns] = constant
         return changed
 
     return act
 
 
-def _withhold_if_exact(federation: Federation) -> Any:
-    """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
-    n_hidden = sum(len(party.columns) for party in federation.with_role(Role.PASSIVE))
+def _withhold_if_exact(n_hidden: int) -> Any:
+    """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1).
+
+    Only columns that take part count: keeping some out leaves fewer unknowns for as many equations.
+    """
 
     def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
         model = local.latest("model")
         assert isinstance(model, ModelSpec)
-        exact = model.kind == "linear" and n_hidden <= value.values.shape[1] - 1
+        exact = model.kind == "linear" and 0 < n_hidden <= value.values.shape[1] - 1
         return Array(np.full(value.values.shape, np.nan)) if exact else value
 
     return act

@@ -74,7 +74,8 @@ class _Nodes:
         self._model = model
         self._target = model.positions(truth.columns)
         place = {int(row): index for index, row in enumerate(served.inputs.ids)}
-        self._rows = np.asarray(served.inputs.values, dtype=np.float64)[[place[int(row)] for row in truth.ids]]
+        self._rows = np.array(served.inputs.values, dtype=np.float64)[[place[int(row)] for row in truth.ids]]
+        self._rows[:, self._target] = truth.values  # the victim's own, also where it kept a column out
         self.medians = np.median(truth.values, axis=0)
 
     def counts(self, cells: FloatArray) -> tuple[IntArray, IntArray]:

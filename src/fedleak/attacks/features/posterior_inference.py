@@ -52,12 +52,13 @@ class PosteriorInference(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        if isinstance(case.model, LinearModel):
+        by_label = case.release.top_label  # no equation holds then: any model is inverted by draws
+        if isinstance(case.model, LinearModel) and not by_label:
             return EqualityBayes().run(view, rng=rng)
         if not case.has_box:
             raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
         prior = prior_of_columns(case.own, case.n_unknown)
-        if isinstance(case.model, NetworkModel):
+        if isinstance(case.model, NetworkModel) and not by_label:
             how, values = "iterated linearisation and an anchored generator", _network(case, case.model, prior, rng)
         else:
             how, values = "an ensemble of draws", invert_black_box(case, prior, rng)

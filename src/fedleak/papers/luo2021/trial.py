@@ -22,6 +22,7 @@ from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.core.truth import SecretValues
 from fedleak.core.view import View
+from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
 from fedleak.papers.luo2021.tables import PaperTable, column_steps
 from fedleak.protocols.prediction.serving import VerticalPrediction
@@ -90,13 +91,16 @@ def serve(
     table: PaperTable,
     rows: IntArray,
     target: Sequence[str],
-    model: Model,
+    model: Model | None,
     settings: PredictionSettings,
     *,
     seed: int,
     defense: Defense | None = None,
 ) -> Served:
-    """Serve the predictions of some rows with a ready model, with a defense where one is given."""
+    """Serve the predictions of some rows with a ready model, with a defense where one is given.
+
+    Without a model the run trains one, as the settings say, on the rows that it does not predict.
+    """
     wanted = set(target)
     own = tuple(name for name in table.columns if name not in wanted)
     parties = tuple(
@@ -114,11 +118,13 @@ def serve(
     protocol = VerticalPrediction(model)
     run = protocol.run(federation, rng=stream(seed, "protocol"), hooks=hooks, sink=MemorySink())
     facts = run.transcript.facts if defense is None else defense.declare(run.transcript.facts)
-    capabilities = protocol.reveals(settings, facts.parties, (ACTIVE,))
+    capabilities = protocol.reveals(federation.settings, facts.parties, (ACTIVE,))
     steps = column_steps(table)
     known = tuple(KnownColumn(PASSIVE, name, step=s.step, slack=s.slack) for name in target if (s := steps[name]))
     seen = facts.seen_by((ACTIVE,), capabilities)
-    return Served(run, seen, model, tuple(target), Knowledge(columns=known))
+    assert run.truth.served is not None
+    served_model = model or interpret(run.truth.served.model)
+    return Served(run, seen, served_model, tuple(target), Knowledge(columns=known))
 
 
 def _columns(table: PaperTable, rows: IntArray, names: Sequence[str]) -> FloatArray:

@@ -102,9 +102,8 @@ class VerticalPrediction(Protocol):
         released = _serve(model, rows, joint.ids[wanted], actors[0], computation, settings)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(joint.ids))
         captured = sink.finish(self.with_data(facts, federation))
-        whole = joint.ids[wanted], joint.columns, joint.features, wanted
         served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
-        truth = replace(truth_of(parties, *whole, unit_box=settings.unit_box), served=served)
+        truth = truth_of(parties, joint.ids[wanted], wanted, served, unit_box=settings.unit_box)
         measured = utility(released, joint.labels[wanted], model, parties)
         services = {}
         if isinstance(model, OpaqueModel) and settings.reveal == "model":
