@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.audit.randomness import stream
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack
 from fedleak.core.defense import Defense
 from fedleak.core.guess import Guess, Status
@@ -75,9 +75,13 @@ def costs(served: Served) -> dict[str, float]:
     found = {"released_share": served.run.utility["released_share"]}
     if "prediction_accuracy" in served.run.utility:
         found["accuracy"] = served.run.utility["prediction_accuracy"]
+    return {**found, "columns_kept_out": float(kept_out(served).sum())}
+
+
+def kept_out(served: Served) -> BoolArray:
+    """The victim's columns that vary, but not in what entered the computation."""
     entered = served.inputs[:, served.model.positions(served.target)]
-    kept_out = (np.ptp(entered, axis=0) == 0) & (np.ptp(served.hidden.values, axis=0) > 0)
-    return {**found, "columns_kept_out": float(kept_out.sum())}
+    return np.asarray((np.ptp(entered, axis=0) == 0) & (np.ptp(served.hidden.values, axis=0) > 0))
 
 
 def attacked(served: Served, attack: Attack, seed: int) -> Measured:
@@ -85,14 +89,21 @@ def attacked(served: Served, attack: Attack, seed: int) -> Measured:
     if missing:
         return Measured({}, f"skipped: the defense does not reveal {', '.join(missing)}")
     if served.run.utility["released_share"] == 0:
-        n_classes = served.model.n_classes
-        return Measured(
-            {}, f"nothing is released: {len(served.target)} unknown columns, {n_classes - 1} equations a row"
-        )
+        return Measured({}, _refusal(served))
     guess = served.attack(attack, seed)
     if guess.status in (Status.NOT_IDENTIFIABLE, Status.UNDETERMINED):
         return Measured({}, f"{guess.status.value}: {guess.why}")
     return Measured(figures_of(served, guess, seed))
+
+
+def _refusal(served: Served) -> str:
+    n_unknown, n_equations = len(served.target) - int(kept_out(served).sum()), served.model.n_classes - 1
+    exact = (
+        f": no more unknown columns take part than the {n_equations} equations a row"
+        if n_unknown <= n_equations
+        else ""
+    )
+    return f"nothing is released{exact}"
 
 
 def figures_of(served: Served, guess: Guess, seed: int) -> dict[str, float]:
