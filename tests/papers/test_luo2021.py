@@ -13,7 +13,7 @@ from fedleak.defenses.hidden_model import HiddenModel
 from fedleak.defenses.top_label import TopLabel
 from fedleak.papers.luo2021 import defenses, fig5
 from fedleak.papers.luo2021.defended import DefendedTrial, attacked, costs, reference_figures
-from fedleak.papers.luo2021.defenses import Case, DefensesExperiment
+from fedleak.papers.luo2021.defenses import PRIOR, Case, DefensesExperiment
 from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
 from fedleak.papers.luo2021.references import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import paper_table
@@ -85,6 +85,7 @@ def test_the_experiment_on_defenses_gives_a_row_for_every_defense_and_attack(mon
         ("none", "equality-solving"),
         ("none", UNIFORM),
         ("none", HALF),
+        ("none", PRIOR),
         ("top label", "equality-solving"),
     }
     assert found[0.2, "none", "equality-solving"].measured["mse"] < 1e-10 < found[0.2, "none", UNIFORM].measured["mse"]

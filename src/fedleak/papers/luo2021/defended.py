@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fedleak.attacks.equality.column_prior import prior_of_columns
 from fedleak.audit.randomness import stream
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack
 from fedleak.core.defense import Defense
+from fedleak.core.errors import MissingFromViewError
 from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret, SecretKind
@@ -90,7 +92,10 @@ def attacked(served: Served, attack: Attack, seed: int) -> Measured:
         return Measured({}, f"skipped: the defense does not reveal {', '.join(missing)}")
     if served.run.utility["released_share"] == 0:
         return Measured({}, _refusal(served))
-    guess = served.attack(attack, seed)
+    try:
+        guess = served.attack(attack, seed)
+    except MissingFromViewError as error:
+        return Measured({}, f"skipped: {error}")
     if guess.status in (Status.NOT_IDENTIFIABLE, Status.UNDETERMINED):
         return Measured({}, f"{guess.status.value}: {guess.why}")
     return Measured(figures_of(served, guess, seed))
@@ -124,6 +129,12 @@ def figures_of(served: Served, guess: Guess, seed: int) -> dict[str, float]:
         served=served.run.truth.served_to((ACTIVE,)),
     )
     return found if rate is None else {**found, "branching_rate": rate.value}
+
+
+def prior_guess(served: Served) -> FloatArray:
+    """What our attacks say of an unknown column before they look at a prediction: it is as the adversary's own are."""
+    own = np.setdiff1d(np.arange(len(served.model.columns)), served.model.positions(served.target))
+    return prior_of_columns(served.inputs[:, own], len(served.target)).mean
 
 
 def reference_figures(served: Served, values: FloatArray | float, seed: int) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedleak.attacks.features.contribution_scaling import ContributionScaling
 from fedleak.attacks.features.equality_bayes import EqualityBayes
+from fedleak.attacks.features.equality_grid import EqualityGrid
 from fedleak.attacks.features.equality_solving import EqualitySolving
 from fedleak.attacks.features.posterior_inference import PosteriorInference
 from fedleak.attacks.ranges.forest_path_restriction import ForestPathRestriction
@@ -27,7 +28,7 @@ from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.averages import summary
-from fedleak.papers.luo2021.defended import DefendedTrial, Measured, attacked, costs, reference_figures
+from fedleak.papers.luo2021.defended import DefendedTrial, Measured, attacked, costs, prior_guess, reference_figures
 from fedleak.papers.luo2021.references import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import REAL, paper_table
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -68,7 +69,13 @@ class Case:
 def cases(*, quick: bool) -> tuple[Case, ...]:
     linear_rows, tree_rows, network_rows = ((1000, 200),) * 3 if quick else ((4000, 1000), (1500, 300), (2000, 400))
     linear: Mapping[str, Defense] = {**RELEASED, EXPLAINED: HiddenModel(explanations=True), **CHECKED}
-    equality: tuple[Attack, ...] = (EqualitySolving(), EqualityBayes(), PosteriorInference(), ContributionScaling())
+    equality: tuple[Attack, ...] = (
+        EqualitySolving(),
+        EqualityBayes(),
+        EqualityGrid(),
+        PosteriorInference(),
+        ContributionScaling(),
+    )
     network = PredictionSettings(model="network", epochs=4 if quick else 10)
     return (
         Case("LR", PredictionSettings(), equality, linear, linear_rows),
@@ -107,7 +114,8 @@ class DefensesExperiment(Experiment):
             yield from _rows({"data": name, "model": case.model, "unknown share": share}, found)
 
 
-REFERENCES = (UNIFORM, HALF)
+PRIOR = "prior of own columns"
+REFERENCES = (UNIFORM, HALF, PRIOR)
 COSTS = "costs"
 
 
@@ -118,6 +126,7 @@ def _measure(trial: DefendedTrial, defense: Defense | None, attacks: Sequence[At
     uniform = stream(trial.seed, "guess", trial.table.name).random(served.hidden.values.shape)
     found[UNIFORM] = Measured(reference_figures(served, uniform, trial.seed))
     found[HALF] = Measured(reference_figures(served, 0.5, trial.seed))
+    found[PRIOR] = Measured(reference_figures(served, prior_guess(served), trial.seed))
     found[COSTS] = Measured(costs(served))
     return found
 
