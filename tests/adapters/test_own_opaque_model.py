@@ -73,6 +73,22 @@ def test_a_model_that_fails_on_the_adversarys_rows_fails_that_attack_alone():
     assert "it raised RuntimeError: unheard of" in found["posterior-inference"].why
 
 
+def test_columns_of_few_values_are_found_by_asking_for_each():
+    frame = FRAME.assign(visits=RNG.integers(0, 5, len(FRAME)).astype(float))
+    estimator = GradientBoostingClassifier(random_state=0).fit(
+        frame, (frame["visits"] / 4 + frame["age"] > 1).astype(int)
+    )
+    labels = estimator.predict(frame)
+    found = by_attack(audit_model(estimator, frame, labels, hidden=["visits"], attacks=["grid-match"]))
+    assert found["grid-match"].outcome is Outcome.LEAK
+
+
+def test_an_attack_that_finds_what_it_needs_missing_is_skipped_with_the_reason():
+    report = audit_model(says_the_deposit, FRAME, LABELS, hidden=["deposit"], attacks=["grid-match"])
+    assert [finding.outcome for finding in report.findings] == [Outcome.SKIPPED]
+    assert report.findings[0].why
+
+
 def test_labels_that_the_model_does_not_know_are_told():
     estimator = KNeighborsClassifier().fit(FRAME, LABELS)
     with pytest.raises(InputError, match="labels must be of the model's 2 classes"):

@@ -17,7 +17,13 @@ from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
-from fedleak.core.errors import FedleakError, InputError, MissingExtraError, NotReplayableError
+from fedleak.core.errors import (
+    FedleakError,
+    InputError,
+    MissingExtraError,
+    MissingFromViewError,
+    NotReplayableError,
+)
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.protocol import Protocol
@@ -132,7 +138,7 @@ class Audit:
             guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
-        except (MissingExtraError, NotReplayableError) as error:
+        except (MissingExtraError, MissingFromViewError, NotReplayableError) as error:
             return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
         except InputError:
             raise
