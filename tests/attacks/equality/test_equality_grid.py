@@ -15,6 +15,7 @@ from fedleak.core.federation import Federation
 from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.run import Run
+from fedleak.defenses.collaboration_check import CollaborationCheck
 from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
@@ -140,3 +141,13 @@ def test_the_leak_check_withholds_what_the_grid_would_give_away():
     assert run_prediction(stepped(SIX), defense=blind).utility["released_share"] > 0.9
     assert run_prediction(stepped(SIX), defense=seeing).utility["released_share"] == 0.0
     assert run_prediction(stepped((0,) * 6), defense=seeing).utility["released_share"] > 0.9
+
+
+def test_the_check_before_collaborating_counts_bits():
+    """Six columns and one equation: fine by the paper's count, and all cells gone."""
+    by_columns, by_bits = CollaborationCheck(max_correlation=1.0, bits=0), CollaborationCheck(max_correlation=1.0)
+    assert run_prediction(stepped(SIX), defense=by_columns).utility["released_share"] == 1.0
+    assert run_prediction(stepped(SIX), defense=by_bits).utility["released_share"] == 0.0
+    assert run_prediction(stepped((0,) * 6), defense=by_bits).utility["released_share"] == 1.0
+    fine = (9_999, 0, 9_999)
+    assert run_prediction(stepped(fine), defense=by_bits).utility["released_share"] == 1.0

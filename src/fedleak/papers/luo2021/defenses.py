@@ -49,8 +49,9 @@ RELEASED: Mapping[str, Defense] = {
     "hidden model": HiddenModel(),
 }
 CHECKED: Mapping[str, Defense] = {
-    "collaboration check": CollaborationCheck(),
-    "collaboration check 0.1": CollaborationCheck(max_correlation=0.1),
+    "collaboration check": CollaborationCheck(bits=0),  # the paper's count of columns
+    "collaboration check 0.1": CollaborationCheck(bits=0, max_correlation=0.1),
+    "collaboration check by bits": CollaborationCheck(),
 }
 EXPLAINED = "hidden model, contributions"
 
