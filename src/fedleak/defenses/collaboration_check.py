@@ -56,7 +56,7 @@ class CollaborationCheck(Defense):
     acts_at = frozenset({steps.OWN_DATA, steps.CONFIDENCES})
 
     bits: float = setting(
-        45.0, "what one equation tells of columns that move in steps; 0 counts them as continuous", unit="bits"
+        53.0, "what one equation may tell of columns that move in steps; 0 counts them as continuous", unit="bits"
     )
     max_correlation: float = setting(0.3, "columns with a larger mean absolute correlation are blanked", unit="0 to 1")
 
