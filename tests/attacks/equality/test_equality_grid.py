@@ -19,6 +19,7 @@ from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
+from fedleak.models import LinearModel
 from fedleak.protocols.prediction.settings import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -80,12 +81,46 @@ def test_continuous_columns_cost_an_equation_each_and_follow_from_the_rest():
     assert squared_error(guess, run) < 1e-18
 
 
+def weak_column(weight: float) -> tuple[Run, Guess]:
+    """Two equations; a continuous column that the model all but ignores, beside two columns on a grid."""
+    steps, federation = (0, 3, 5), stepped((0, 3, 5), n_classes=3)
+    weights = np.random.default_rng(5).normal(size=(3, 6))
+    weights[:, 3] *= weight
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.zeros(3)))
+    return run, attacked(run, known(steps))
+
+
+def test_a_continuous_column_of_next_to_no_weight_is_not_called_recovered():
+    run, guess = weak_column(1e-13)
+    assert guess.evidence["rows with one solution"] == len(guess.ids)
+    assert guess.status is Status.PARTIAL
+    assert guess.evidence["rows that are determined whole"] == 0
+    assert holds_the_truth(guess, run)
+
+
+def test_a_weak_continuous_column_has_an_interval_as_wide_as_the_digits_leave_it():
+    run, guess = weak_column(1e-9)
+    truth = run.truth.of(guess.secret).values
+    assert guess.status is Status.RECOVERED
+    assert np.abs(guess.values - truth).max() > 1e-8  # the digits leave no more
+    assert holds_the_truth(guess, run)
+
+
+def test_where_all_rows_are_withheld_nothing_is_recovered():
+    run = run_prediction(stepped(SIX), defense=LeakCheck(width=0.01, share=0.0))
+    guess = attacked(run, known(SIX))
+    assert not len(guess.ids)
+    assert guess.status is Status.NOT_IDENTIFIABLE
+
+
 def test_without_an_equation_to_spare_nothing_is_claimed():
     steps = (5, 0, 0, 2)
     run = run_prediction(stepped(steps, n_classes=3))
     guess, before = attacked(run, known(steps)), attacked(run, known(steps), attack=EqualityBayes)
     assert guess.status is Status.PARTIAL
     assert "leave no equation" in guess.why
+    assert "after 2 for continuous" in guess.why
     np.testing.assert_array_equal(guess.values, before.values)
 
 

@@ -11,6 +11,7 @@ from fedleak.attacks.features.grid_match import GridMatch
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.federation import Federation
 from fedleak.core.guess import Status
+from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -63,3 +64,10 @@ def test_a_continuous_column_is_refused():
     run = run_prediction(served_by("logistic", (3, 0, 4)))
     with pytest.raises(MissingFromViewError, match="1 of 3 hidden columns have no known step"):
         attacked(run, known((3, 0, 4)), attack=GridMatch)
+
+
+def test_where_all_rows_are_withheld_nothing_is_recovered():
+    run = run_prediction(served_by("logistic"), defense=LeakCheck(width=0.01, share=0.0))
+    guess = attacked(run, known(STEPS), attack=GridMatch)
+    assert not len(guess.ids)
+    assert guess.status is Status.NOT_IDENTIFIABLE

@@ -22,7 +22,7 @@ def exhaustive_solutions(case: PredictionCase, grid: Grid, *, labels_only: bool)
     """``labels_only``: only the place of the largest confidence was released."""
     points = _points(grid, len(case.ids))
     per_chunk = max(1, CHUNK_ROWS // len(points))
-    rows, found = [], []
+    rows, found = [np.empty(0, dtype=np.int64)], [points[:0]]
     for start in range(0, len(case.ids), per_chunk):
         chosen = np.arange(start, min(start + per_chunk, len(case.ids)))
         inputs = np.empty((len(chosen), len(points), len(case.model.columns)))
