@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedleak.models import LinearModel, Link
 from fedleak.models.inversion.equations import score_equations
 from fedleak.models.inversion.grid_solution import solve_on_grid
-from fedleak.models.inversion.rounding_errors import last_digit, rounding_errors
+from fedleak.models.inversion.rounding_errors import FLOAT_ERRORS, last_digit, rounding_errors
 from fedleak.models.inversion.whole_equations import WholeEquations, left_of
 
 
@@ -86,6 +86,46 @@ def test_the_truth_is_within_the_tolerance_of_its_own_equations(link, scale):
         gap = np.abs(rows[equations.rows][:, hidden] @ equations.matrix.T - equations.right)
         worst = max(worst, float((gap / allowed).max()))
     assert 0.01 < worst < 1  # neither too tight nor so loose that digits are wasted
+
+
+@pytest.mark.parametrize("n_columns", [500, 2000])
+def test_long_sums_of_one_sign_stay_within_the_tolerance(n_columns):
+    rng = np.random.default_rng(1)
+    model = LinearModel(
+        tuple(f"c{i}" for i in range(n_columns)), np.full((1, n_columns), 8 / 3 / n_columns), np.zeros(1), Link.SIGMOID
+    )
+    rows = np.round(rng.random((400, n_columns)), 1)
+    own, hidden = np.arange(n_columns - 5), np.arange(n_columns - 5, n_columns)
+    for some in (rows, rows[:1]):  # one row goes another way through the sum
+        confidences = model.confidences(some)
+        (equations,) = score_equations(model, confidences, some[:, own], own, hidden)
+        gap = np.abs(some[:, hidden] @ equations.matrix.T - equations.right)
+        assert (gap < rounding_errors(equations, confidences)).all()
+
+
+def test_two_solutions_at_both_ends_of_the_tolerance_are_both_listed():
+    rng = np.random.default_rng(0)
+    n_tried = 0
+    for _ in range(300):
+        steps = rng.integers(1, 6, size=3)
+        one, other, weights = rng.integers(0, steps + 1), rng.integers(0, steps + 1), rng.normal(size=3)
+        between = (one - other).astype(np.float64)
+        if not between.any():
+            continue
+        tolerance = FLOAT_ERRORS * 2.0**-53 * np.abs(weights * steps).sum()
+        # Weights by which the two are (nearly) two tolerances apart, and a right side half way.
+        weights -= between * (weights @ between - 2 * tolerance * rng.uniform(0.999, 1)) / (between @ between)
+        right = np.array([[(one + other) @ weights / 2]])
+        equations = WholeEquations(np.arange(1), weights[None], right, np.array([[tolerance]]), steps)
+        if not equations.hold(np.array([[one, other]])).all():
+            continue  # a rounding error came between
+        found = solve_on_grid(equations, np.full(3, 0.5))
+        if not found.listed or not len(found.rows):
+            continue
+        n_tried += 1
+        listed = {tuple(map(int, point)) for point in np.rint(found.points * steps)}
+        assert {tuple(map(int, one)), tuple(map(int, other))} <= listed
+    assert n_tried > 50
 
 
 def test_single_precision_is_noticed():

@@ -33,6 +33,7 @@ class ScoreEquations:
     right: FloatArray  # (rows, equations)
     error: FloatArray  # (rows, equations, equations): covariance of the right side, zero where confidences are exact
     size: FloatArray  # (rows, equations): of all terms added up in an equation, by which rounding errors go
+    n_terms: int  # of a score: rounding errors grow with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,7 @@ def score_equations(
             np.where(usable[rows], offset[rows], 0.0) @ difference.T,
             np.einsum("ik,nk,jk->nij", difference, np.where(usable[rows], variance[rows], 0.0), difference),
             np.where(usable[rows], size[rows], 0.0) @ np.abs(difference).T,
+            len(model.columns),
         )
 
 
