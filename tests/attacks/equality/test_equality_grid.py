@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedleak.attacks.equality.known_grid import known_grid
 from fedleak.attacks.features.equality_bayes import EqualityBayes
 from fedleak.attacks.features.equality_grid import EqualityGrid
+from fedleak.attacks.predictions import read_case
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.federation import Federation
 from fedleak.core.guess import Guess, Status
-from fedleak.core.knowledge import Knowledge, KnownColumn
+from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.core.run import Run
 from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.leak_check import LeakCheck
@@ -162,6 +164,25 @@ def test_a_label_alone_says_nothing():
     guess = attacked(run, known((3, 3)), TopLabel())
     assert guess.status is Status.PARTIAL
     assert guess.evidence["rows with one solution"] == 0
+
+
+def whole_numbers(high: float) -> Knowledge:
+    first, *others = known((3, 3)).columns
+    return Knowledge(columns=(replace(first, kind=ColumnKind.INTEGER, high=high, step=None), *others))
+
+
+def test_more_steps_than_float64_tells_apart_are_no_grid():
+    run = run_prediction(stepped((3, 3), n_classes=3))
+    assert attacked(run, whole_numbers(2.0**51)).evidence["columns of known step"] == 2
+    assert attacked(run, whole_numbers(1e30)).evidence["columns of known step"] == 1
+
+
+def test_a_step_that_does_not_quite_divide_the_range_blurs_the_grid_by_as_much():
+    run, (first, *others) = run_prediction(stepped((4, 3))), known((4, 3)).columns
+    view = view_of(run, knowledge=Knowledge(columns=(replace(first, step=0.25 * (1 + 5e-7)), *others)))
+    slack = known_grid(read_case(view), view.knowledge).slack
+    assert slack[0] == pytest.approx(5e-7, rel=1e-3)
+    assert slack[1] < 1e-12
 
 
 def test_it_asks_for_steps():
