@@ -21,7 +21,7 @@ from fedleak.core.guess import Status
 from fedleak.core.secret import SecretKind
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
-from fedleak.models import NetworkModel
+from fedleak.models import LinearModel, Link, NetworkModel
 from fedleak.protocols.prediction.settings import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -147,3 +147,18 @@ def test_withheld_rows_are_left_out_and_not_guessed():
     assert 0 < released < 1
     guess = EqualityBayes().run(view_of(run, defense=defense), rng=rng())
     assert len(guess.ids) == round(released * len(run.truth.of(guess.secret).ids))
+
+
+@pytest.mark.parametrize(("bias", "status"), [(0.0, Status.RECOVERED), (30.0, Status.PARTIAL)])
+def test_confidences_next_to_one_hold_no_digits_of_a_cell(bias, status):
+    """Two equations for two unknowns: one solution on paper, but 1 - v is down to its last bits."""
+    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings())
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    weights = np.random.default_rng(5).normal(size=(2, 5))
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.full(2, bias), Link.SIGMOID_EACH))
+    for attack in (EqualityProjection(), EqualityBayes()):
+        guess = attack.run(view_of(run), rng=rng())
+        truth = run.truth.of(guess.secret).values
+        assert guess.status is status
+        assert guess.intervals is not None
+        assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()

@@ -14,6 +14,7 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
+from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.linear import LinearModel, Link
 
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
@@ -44,6 +45,7 @@ class Equations:
     matrix: FloatArray  # (rank, unknowns)
     right: FloatArray  # (rows, rank)
     error: FloatArray  # (rows, rank, rank): covariance of the right side, zero where confidences are exact
+    rounding: FloatArray  # (rows, rank): how far rounding errors alone can put the right side off
 
     @property
     def rank(self) -> int:
@@ -65,12 +67,13 @@ def linear_equations(
     *,
     floor: float | None = None,
     deviation: float = 0.0,
+    largest: FloatArray | float = 1.0,
 ) -> Iterator[Equations]:
-    """The equations of each row with orthonormal rows; ``floor`` and ``deviation`` as in `score_equations`."""
+    """The equations of each row with orthonormal rows; all else as in `score_equations`."""
     found = score_equations(
-        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation
+        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation, largest=largest
     )
-    return map(_orthonormal, found)
+    return (_orthonormal(group, rounding_errors(group, confidences)) for group in found)
 
 
 def score_equations(
@@ -161,10 +164,10 @@ def _differences(usable: np.ndarray, link: Link) -> FloatArray:
     return identity[classes[:-1]] - identity[classes[1:]]
 
 
-def _orthonormal(equations: ScoreEquations) -> Equations:
+def _orthonormal(equations: ScoreEquations, rounding: FloatArray) -> Equations:
     """The same solutions; dependent equations drop out (the pseudo-inverse's own steps)."""
     left, singular, across = np.linalg.svd(equations.matrix, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
     change = left[:, :rank] / singular[:rank]
     error = np.einsum("ai,nab,bj->nij", change, equations.error, change)
-    return Equations(equations.rows, across[:rank], equations.right @ change, error)
+    return Equations(equations.rows, across[:rank], equations.right @ change, error, rounding @ np.abs(change))

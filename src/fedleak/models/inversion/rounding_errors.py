@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.models.inversion.equations import ScoreEquations
+
+if TYPE_CHECKING:
+    from fedleak.models.inversion.equations import ScoreEquations
 
 # Last digits by which a sum of this size may be off, on the model's side and on the reader's: at least, and for each
 # term of a long sum. 500 terms of one sign come to a sixth of that.
