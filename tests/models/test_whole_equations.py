@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedleak.models import LinearModel, Link
+from fedleak.models.inversion import grid_solution
 from fedleak.models.inversion.equations import score_equations
 from fedleak.models.inversion.grid_solution import solve_on_grid
 from fedleak.models.inversion.rounding_errors import FLOAT_ERRORS, last_digit, rounding_errors
@@ -62,6 +63,22 @@ def test_a_grid_that_is_too_fine_is_left_alone():
     _, equations = case(4, 1, [10**6] * 4, 1e-14)
     assert equations.expected_solutions > 1e6
     assert not len(solve_on_grid(equations, np.full(4, 0.5)).rows)
+
+
+def test_columns_without_weight_do_not_fill_the_memory(monkeypatch):
+    """All of their values fit every row, though by chance hardly any point would."""
+    rng, steps = np.random.default_rng(6), np.array([999, 10, 10])
+    truth = np.column_stack([rng.integers(0, size + 1, 50) for size in steps])
+    coefficients = np.array([[1.0, 0.0, 0.0]]) / steps
+    equations = WholeEquations(np.arange(50), coefficients, truth @ coefficients.T, np.full((50, 1), 1e-14), steps)
+    assert equations.expected_solutions < 1e-6
+    assert len(solve_on_grid(equations, np.full(3, 0.5)).rows) == 50 * 121
+    monkeypatch.setattr(grid_solution, "MOST_CELLS", 3 * 5000)
+    found = solve_on_grid(equations, np.full(3, 0.5))
+    assert not found.listed
+    np.testing.assert_array_equal(found.rows, np.arange(50))
+    np.testing.assert_array_equal(np.rint(found.points[:, 0] * 999), truth[:, 0])
+    np.testing.assert_allclose(found.points[:, 1:], 0.5)
 
 
 def test_the_expected_number_of_solutions_is_about_what_is_counted():
