@@ -21,7 +21,7 @@ from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
-from fedleak.models import LinearModel
+from fedleak.models import LinearModel, Link
 from fedleak.protocols.prediction.settings import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -157,6 +157,15 @@ def test_wrong_steps_find_nothing():
     guess = attacked(run, known((7, 13, 9, 17)))
     assert guess.status is Status.PARTIAL
     assert guess.evidence["rows with one solution"] < 0.1 * len(guess.ids)  # those at the common ends
+
+
+def test_rounding_that_leaves_no_class_with_an_equation_says_nothing():
+    defense, federation = Rounding(digits=1, mode="nearest"), stepped((3, 3))
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    model = LinearModel(columns, np.ones((2, 5)), np.full(2, 9.0), Link.SIGMOID_EACH)  # confidences all round to 1
+    guess = attacked(run_prediction(federation, model=model, defense=defense), known((3, 3)), defense)
+    assert guess.status is Status.PARTIAL
+    assert "leave no equation" in guess.why
 
 
 def test_a_label_alone_says_nothing():
