@@ -19,6 +19,7 @@ from fedleak.attacks.ranges.path_choice import Pick
 from fedleak.attacks.ranges.path_restriction import PathRestriction
 from fedleak.core.guess import Status
 from fedleak.core.secret import SecretKind
+from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
 from fedleak.models import LinearModel, Link, NetworkModel
@@ -160,5 +161,23 @@ def test_confidences_next_to_one_hold_no_digits_of_a_cell(bias, status):
         guess = attack.run(view_of(run), rng=rng())
         truth = run.truth.of(guess.secret).values
         assert guess.status is status
+        assert guess.intervals is not None
+        assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()
+
+
+@pytest.mark.parametrize(
+    "defense",
+    [Rounding(digits=1), Rounding(digits=1, mode="nearest"), Rounding(digits=5), ConfidenceNoise(sigma=1e-3)],
+    ids=str,
+)
+@pytest.mark.parametrize("link", [Link.SOFTMAX, Link.SIGMOID_EACH])
+def test_intervals_hold_the_truth_whatever_was_declared_to_be_on_the_confidences(defense, link):
+    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings())
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    weights = 6.0 * np.random.default_rng(8).normal(size=(3, 5))  # some confidences are next to 0, some next to 1
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.zeros(3), link), defense=defense)
+    for attack in (EqualityProjection(), EqualityBayes()):
+        guess = attack.run(view_of(run, defense=defense), rng=rng())
+        truth = run.truth.of(guess.secret).values
         assert guess.intervals is not None
         assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()

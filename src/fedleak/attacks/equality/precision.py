@@ -18,14 +18,14 @@ def tolerances(case: PredictionCase, equations: ScoreEquations) -> FloatArray:
     rounding: FloatArray = rounding_errors(equations, case.confidences).copy()
     if case.release.is_exact:
         return rounding
-    slack = _log_slack(case)[equations.rows]
+    slack = log_slack(case)[equations.rows]
     for index, row in enumerate(equations.difference):
         # The classes of an equation alone: infinity times zero is not a number.
         rounding[:, index] += slack[:, np.flatnonzero(row)].sum(axis=1)
     return rounding
 
 
-def _log_slack(case: PredictionCase) -> FloatArray:
+def log_slack(case: PredictionCase) -> FloatArray:
     """(rows, classes): by how much ln v, or logit v, may be off for all that the released confidence may have been."""
     assert isinstance(case.model, LinearModel)
     release = case.release

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.equality.precision import log_slack
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import MissingFromViewError
@@ -40,11 +41,11 @@ def linear_model(case: PredictionCase) -> LinearModel:
 
 def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
     """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
-    release = case.release
+    release, model = case.release, linear_model(case)
     confidences = release.centred(case.confidences) if aware and not release.is_exact else case.confidences
     return list(
         linear_equations(
-            linear_model(case),
+            model,
             confidences,
             case.own,
             case.own_positions,
@@ -52,6 +53,7 @@ def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Eq
             floor=floor,
             deviation=release.deviation if aware else 0.0,
             largest=1.0 + np.abs(case.low) / case.span,
+            log_slack=log_slack(case) if aware and not release.is_exact else None,
         )
     )
 
@@ -78,7 +80,7 @@ def solve(
 def _n_determined(group: Equations, sharp: float) -> int:
     """Cells. An equation of next to no weight determines an unknown on paper, but not to any digit."""
     fixed = np.abs(group.matrix[:, group.free < DETERMINED])
-    return int((group.rounding @ fixed <= sharp).sum())
+    return int((group.off @ fixed <= sharp).sum())
 
 
 def as_guess(view: View, case: PredictionCase, solved: Solved, extra: Mapping[str, ScalarValue], how: str) -> Guess:

@@ -21,6 +21,7 @@ from fedleak.models.linear import LinearModel, Link
 # about 1e-13, so a direction weaker than this holds less than three digits.
 RANK_TOLERANCE = 1e-10
 ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
+ANYTHING = 1e12  # of a logarithm that may be off by any amount
 SMALLEST_NORMAL = 1e-300  # a smaller confidence has lost its last digits
 
 
@@ -45,7 +46,7 @@ class Equations:
     matrix: FloatArray  # (rank, unknowns)
     right: FloatArray  # (rows, rank)
     error: FloatArray  # (rows, rank, rank): covariance of the right side, zero where confidences are exact
-    rounding: FloatArray  # (rows, rank): how far rounding errors alone can put the right side off
+    off: FloatArray  # (rows, rank): how far the right side can be off, by rounding errors and all that was declared
 
     @property
     def rank(self) -> int:
@@ -68,12 +69,19 @@ def linear_equations(
     floor: float | None = None,
     deviation: float = 0.0,
     largest: FloatArray | float = 1.0,
+    log_slack: FloatArray | None = None,
 ) -> Iterator[Equations]:
-    """The equations of each row with orthonormal rows; all else as in `score_equations`."""
+    """The equations of each row with orthonormal rows; all else as in `score_equations`.
+
+    ``log_slack`` (rows, classes): by how much a logarithm may be off for what is known to be on the confidences.
+    """
     found = score_equations(
         model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation, largest=largest
     )
-    return (_orthonormal(group, rounding_errors(group, confidences)) for group in found)
+    slack = np.zeros_like(confidences) if log_slack is None else np.minimum(log_slack, ANYTHING)
+    for group in found:
+        declared = slack[group.rows] @ np.abs(group.difference).T
+        yield _orthonormal(group, rounding_errors(group, confidences) + declared)
 
 
 def score_equations(
@@ -164,10 +172,10 @@ def _differences(usable: np.ndarray, link: Link) -> FloatArray:
     return identity[classes[:-1]] - identity[classes[1:]]
 
 
-def _orthonormal(equations: ScoreEquations, rounding: FloatArray) -> Equations:
+def _orthonormal(equations: ScoreEquations, off: FloatArray) -> Equations:
     """The same solutions; dependent equations drop out (the pseudo-inverse's own steps)."""
     left, singular, across = np.linalg.svd(equations.matrix, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
     change = left[:, :rank] / singular[:rank]
     error = np.einsum("ai,nab,bj->nij", change, equations.error, change)
-    return Equations(equations.rows, across[:rank], equations.right @ change, error, rounding @ np.abs(change))
+    return Equations(equations.rows, across[:rank], equations.right @ change, error, off @ np.abs(change))
