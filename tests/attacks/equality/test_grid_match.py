@@ -11,7 +11,7 @@ from fedleak.attacks.features.grid_match import GridMatch
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.federation import Federation, Party, Slice
 from fedleak.core.guess import Status
-from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
+from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.steps import Role
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
@@ -47,9 +47,9 @@ def test_votes_leave_several_and_the_truth_is_among_them(model):
     assert squared_error(guess, run) < np.mean((truth - 0.5) ** 2)
 
 
-def splits_at_every_value(low: int, high: int) -> TreeModel:
-    """fintech0 <= low, <= low + 1, ...: a leaf of its own for each whole number."""
-    cuts = np.arange(low, high)
+def splits_at_every_value(values: np.ndarray) -> TreeModel:
+    """fintech0 <= the first, <= the second, ...: a leaf of its own for each value."""
+    cuts = values[:-1]
     n_nodes = 2 * len(cuts) + 1  # a split, its left leaf, the next split, ...
     inner = np.arange(n_nodes) % 2 == 0
     inner[-1] = False
@@ -60,26 +60,27 @@ def splits_at_every_value(low: int, high: int) -> TreeModel:
         np.where(inner, nodes + 1, NO_CHILD),
         np.where(inner, nodes + 2, NO_CHILD),
         np.where(inner, 1, 0),
-        np.where(inner, low + nodes // 2, 0).astype(np.float64),
+        np.where(inner, values[nodes // 2], 0.0),
         np.column_stack([share, 1 - share]),
         TreeOutput.FRACTIONS,
     )
 
 
-def test_a_tree_that_splits_at_the_values_themselves_is_asked_for_those_values():
-    low, high = 18, 78
-    ages = np.arange(low, high + 1, dtype=np.float64)[:, None]
+@pytest.mark.parametrize("values", [np.arange(18.0, 79.0), np.arange(50) / 49, np.arange(101) / 100])
+def test_a_tree_that_splits_at_the_values_themselves_is_asked_for_those_values(values):
+    ages = values[:, None]
     ids = np.arange(len(ages))
     parties = (
         Party("bank", Role.ACTIVE, ("bank0",), Slice(ids, np.zeros_like(ages), ids % 2)),
         Party("fintech", Role.PASSIVE, ("fintech0",), Slice(ids, ages)),
     )
     federation = Federation("vertical-prediction", parties, PredictionSettings(unit_box=False))
-    run = run_prediction(federation, model=splits_at_every_value(low, high))
-    column = KnownColumn("fintech", "fintech0", ColumnKind.INTEGER, low, high, step=1.0)
+    run = run_prediction(federation, model=splits_at_every_value(values))
+    ends = float(values[0]), float(values[-1])
+    column = KnownColumn("fintech", "fintech0", None, *ends, step=(ends[1] - ends[0]) / (len(values) - 1))
     guess = attacked(run, Knowledge(columns=(column,)), attack=GridMatch)
     assert guess.status is Status.RECOVERED
-    np.testing.assert_array_equal(guess.values, ages)
+    np.testing.assert_allclose(guess.values, ages, rtol=1e-14)
 
 
 @pytest.mark.parametrize("defense", [Rounding(digits=2), TopLabel()], ids=["two digits", "label"])

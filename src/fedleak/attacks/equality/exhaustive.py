@@ -28,7 +28,7 @@ def exhaustive_solutions(case: PredictionCase, grid: Grid, *, labels_only: bool)
         inputs = np.empty((len(chosen), len(points), len(case.served.columns)))
         inputs[:, :, case.own_positions] = case.own[chosen, None, :]
         # In the columns' own units: a tree may split at the very values that a column takes.
-        inputs[:, :, case.unknown_positions] = case.low + points * (case.span / grid.steps)
+        inputs[:, :, case.unknown_positions] = case.low + points * case.span / grid.steps
         answers = case.served.confidences(inputs.reshape(-1, inputs.shape[2])).reshape(len(chosen), len(points), -1)
         row, point = np.nonzero(_agree(case, answers, case.confidences[chosen, None, :], labels_only))
         rows.append(chosen[row])
