@@ -19,9 +19,10 @@ from fedleak.attacks.ranges.path_choice import Pick
 from fedleak.attacks.ranges.path_restriction import PathRestriction
 from fedleak.core.guess import Status
 from fedleak.core.secret import SecretKind
+from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
-from fedleak.models import NetworkModel
+from fedleak.models import LinearModel, Link, NetworkModel
 from fedleak.protocols.prediction.settings import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -173,3 +174,36 @@ def test_withheld_rows_are_left_out_and_not_guessed():
     assert 0 < released < 1
     guess = EqualityBayes().run(view_of(run, defense=defense), rng=rng())
     assert len(guess.ids) == round(released * len(run.truth.of(guess.secret).ids))
+
+
+@pytest.mark.parametrize(("bias", "status"), [(0.0, Status.RECOVERED), (30.0, Status.PARTIAL)])
+def test_confidences_next_to_one_hold_no_digits_of_a_cell(bias, status):
+    """Two equations for two unknowns: one solution on paper, but 1 - v is down to its last bits."""
+    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings())
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    weights = np.random.default_rng(5).normal(size=(2, 5))
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.full(2, bias), Link.SIGMOID_EACH))
+    for attack in (EqualityProjection(), EqualityBayes()):
+        guess = attack.run(view_of(run), rng=rng())
+        truth = run.truth.of(guess.secret).values
+        assert guess.status is status
+        assert guess.intervals is not None
+        assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()
+
+
+@pytest.mark.parametrize(
+    "defense",
+    [Rounding(digits=1), Rounding(digits=1, mode="nearest"), Rounding(digits=5), ConfidenceNoise(sigma=1e-3)],
+    ids=str,
+)
+@pytest.mark.parametrize("link", [Link.SOFTMAX, Link.SIGMOID_EACH])
+def test_intervals_hold_the_truth_whatever_was_declared_to_be_on_the_confidences(defense, link):
+    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings())
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    weights = 6.0 * np.random.default_rng(8).normal(size=(3, 5))  # some confidences are next to 0, some next to 1
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.zeros(3), link), defense=defense)
+    for attack in (EqualityProjection(), EqualityBayes()):
+        guess = attack.run(view_of(run, defense=defense), rng=rng())
+        truth = run.truth.of(guess.secret).values
+        assert guess.intervals is not None
+        assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()

@@ -102,13 +102,27 @@ def known_cells(draw: st.DrawFn) -> KnownCells:
     )
 
 
-known_columns = st.builds(
-    KnownColumn, names, names, st.none() | st.sampled_from(ColumnKind), st.none() | st.floats(), st.none() | st.floats()
-)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def known_columns(draw: st.DrawFn) -> KnownColumn:
+    low, high = sorted((draw(finite), draw(finite)))
+    return KnownColumn(
+        draw(names),
+        draw(names),
+        draw(st.none() | st.sampled_from(ColumnKind)),
+        draw(st.sampled_from((None, low))),
+        draw(st.sampled_from((None, high))),
+        draw(st.none() | st.floats(min_value=1e-300, allow_infinity=False)),
+        draw(st.floats(min_value=0, allow_infinity=False)),
+    )
+
+
 knowledge = st.builds(
     Knowledge,
     st.lists(known_cells(), max_size=2).map(tuple),
-    st.lists(known_columns, max_size=3).map(tuple),
+    st.lists(known_columns(), max_size=3).map(tuple),
     st.lists(st.builds(PublicSample, names, tables()), max_size=2).map(tuple),
 )
 

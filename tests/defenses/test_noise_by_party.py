@@ -70,8 +70,9 @@ def test_the_adversarys_own_noise_hides_nothing(protocol, name, settings):
 @pytest.mark.parametrize("protocol", [EXCHANGE, ARBITER])
 @pytest.mark.parametrize("name", ["residual-recovery", "score-recovery", "single-column-recovery"])
 def test_the_partners_noise_does_hide(protocol, name):
-    _, error, verdict = attempt(name, protocol, noisy=("fintech",))
+    guess, error, verdict = attempt(name, protocol, noisy=("fintech",))
     assert verdict is not Verdict.EXACT
+    assert guess.status is not Status.RECOVERED
     assert error > 0.01
 
 
@@ -91,6 +92,26 @@ def test_members_of_a_coalition_take_each_others_noise_off(protocol):
     guess, error, verdict = attempt("score-recovery", protocol, **settings)
     assert (guess.status, verdict) == (Status.RECOVERED, Verdict.EXACT)
     assert error < 1e-7
+
+
+def test_members_noise_in_each_others_gradients_is_no_recovery_where_it_cannot_be_taken_off():
+    settings = {"widths": {"bank": 5, "shop": 5, "fintech": 1}, "adversary": ("bank", "shop")}
+    settings |= {"noisy": ("bank", "shop"), "approximation": "piecewise"}
+    guess, error, _ = attempt("residual-recovery", EXCHANGE, **settings)
+    assert error > 0.01
+    assert guess.status is Status.PARTIAL
+    assert "each other's" in guess.why
+
+
+@pytest.mark.parametrize("name", ["residual-recovery", "score-recovery"])
+def test_where_it_is_not_known_whether_there_is_noise_nothing_is_called_recovered(name):
+    federation = vertical({"bank": 12, "fintech": 1}, sealed(epochs=2), n_rows=24, protocol=EXCHANGE)
+    result, attack = run(federation), ATTACKS.get(name)
+    target = Secret(attack.produces, JOINT if attack.produces is SecretKind.RESIDUALS else "fintech")
+    known = result.transcript.facts.seen_by(("bank",), None)
+    for noise, status in ((0.0, Status.RECOVERED), (None, Status.PARTIAL)):
+        view = result.view(("bank",), target, replace(known, score_noise=noise))
+        assert attack().run(view, rng=np.random.default_rng(0)).status is status
 
 
 def facts(**changes) -> Facts:

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedleak.models import LinearModel, Link
+from fedleak.models.inversion import grid_solution
 from fedleak.models.inversion.equations import score_equations
 from fedleak.models.inversion.grid_solution import solve_on_grid
-from fedleak.models.inversion.rounding_errors import last_digit, rounding_errors
+from fedleak.models.inversion.rounding_errors import FLOAT_ERRORS, last_digit, rounding_errors
 from fedleak.models.inversion.whole_equations import WholeEquations, left_of
 
 
@@ -64,6 +65,22 @@ def test_a_grid_that_is_too_fine_is_left_alone():
     assert not len(solve_on_grid(equations, np.full(4, 0.5)).rows)
 
 
+def test_columns_without_weight_do_not_fill_the_memory(monkeypatch):
+    """All of their values fit every row, though by chance hardly any point would."""
+    rng, steps = np.random.default_rng(6), np.array([999, 10, 10])
+    truth = np.column_stack([rng.integers(0, size + 1, 50) for size in steps])
+    coefficients = np.array([[1.0, 0.0, 0.0]]) / steps
+    equations = WholeEquations(np.arange(50), coefficients, truth @ coefficients.T, np.full((50, 1), 1e-14), steps)
+    assert equations.expected_solutions < 1e-6
+    assert len(solve_on_grid(equations, np.full(3, 0.5)).rows) == 50 * 121
+    monkeypatch.setattr(grid_solution, "MOST_CELLS", 3 * 5000)
+    found = solve_on_grid(equations, np.full(3, 0.5))
+    assert not found.listed
+    np.testing.assert_array_equal(found.rows, np.arange(50))
+    np.testing.assert_array_equal(np.rint(found.points[:, 0] * 999), truth[:, 0])
+    np.testing.assert_allclose(found.points[:, 1:], 0.5)
+
+
 def test_the_expected_number_of_solutions_is_about_what_is_counted():
     _, equations = case(5, 1, [9, 9, 9, 9, 9], 1e-2, n_rows=60)
     counted = np.mean([len(solutions) for solutions in by_brute_force(equations)])
@@ -86,6 +103,46 @@ def test_the_truth_is_within_the_tolerance_of_its_own_equations(link, scale):
         gap = np.abs(rows[equations.rows][:, hidden] @ equations.matrix.T - equations.right)
         worst = max(worst, float((gap / allowed).max()))
     assert 0.01 < worst < 1  # neither too tight nor so loose that digits are wasted
+
+
+@pytest.mark.parametrize("n_columns", [500, 2000])
+def test_long_sums_of_one_sign_stay_within_the_tolerance(n_columns):
+    rng = np.random.default_rng(1)
+    model = LinearModel(
+        tuple(f"c{i}" for i in range(n_columns)), np.full((1, n_columns), 8 / 3 / n_columns), np.zeros(1), Link.SIGMOID
+    )
+    rows = np.round(rng.random((400, n_columns)), 1)
+    own, hidden = np.arange(n_columns - 5), np.arange(n_columns - 5, n_columns)
+    for some in (rows, rows[:1]):  # one row goes another way through the sum
+        confidences = model.confidences(some)
+        (equations,) = score_equations(model, confidences, some[:, own], own, hidden)
+        gap = np.abs(some[:, hidden] @ equations.matrix.T - equations.right)
+        assert (gap < rounding_errors(equations, confidences)).all()
+
+
+def test_two_solutions_at_both_ends_of_the_tolerance_are_both_listed():
+    rng = np.random.default_rng(0)
+    n_tried = 0
+    for _ in range(300):
+        steps = rng.integers(1, 6, size=3)
+        one, other, weights = rng.integers(0, steps + 1), rng.integers(0, steps + 1), rng.normal(size=3)
+        between = (one - other).astype(np.float64)
+        if not between.any():
+            continue
+        tolerance = FLOAT_ERRORS * 2.0**-53 * np.abs(weights * steps).sum()
+        # Weights by which the two are (nearly) two tolerances apart, and a right side half way.
+        weights -= between * (weights @ between - 2 * tolerance * rng.uniform(0.999, 1)) / (between @ between)
+        right = np.array([[(one + other) @ weights / 2]])
+        equations = WholeEquations(np.arange(1), weights[None], right, np.array([[tolerance]]), steps)
+        if not equations.hold(np.array([[one, other]])).all():
+            continue  # a rounding error came between
+        found = solve_on_grid(equations, np.full(3, 0.5))
+        if not found.listed or not len(found.rows):
+            continue
+        n_tried += 1
+        listed = {tuple(map(int, point)) for point in np.rint(found.points * steps)}
+        assert {tuple(map(int, one)), tuple(map(int, other))} <= listed
+    assert n_tried > 50
 
 
 def test_single_precision_is_noticed():

@@ -74,7 +74,8 @@ def test_of_nobody_are_both_seed_and_key_opened():
             assert set(keys) == ({"clinic"} if message.round == 1 else set())
 
 
-def test_a_party_answers_one_list_of_senders_a_round():
+def begun() -> tuple[list[RecoveringMasker], Actor]:
+    """A round in which all have dealt their shares."""
     sink = MemorySink()
     actors = [Actor(name, Role.ACTIVE, (), sink, np.random.default_rng(i)) for i, name in enumerate(TABLES)]
     server = Actor("hub", Role.SERVER, (), sink, np.random.default_rng(9))
@@ -83,6 +84,19 @@ def test_a_party_answers_one_list_of_senders_a_round():
     maskers = [RecoveringMasker(a, 40, 2, c.channels) for a, c in zip(actors, channels, strict=True)]
     start_round([*actors, server], 0)
     begin_round(maskers)
+    return maskers, server
+
+
+@pytest.mark.parametrize("senders", [("clinic", "nobody"), ("clinic", "clinic")])
+def test_senders_that_are_not_there_do_not_count(senders):
+    """Else a server that makes them up gets a victim's seed and everybody else's key, which is all of its mask."""
+    maskers, server = begun()
+    with pytest.raises(ProtocolError, match="announced themselves, each once"):
+        maskers[0].open_shares(senders, server)
+
+
+def test_a_party_answers_one_list_of_senders_a_round():
+    maskers, server = begun()
     maskers[0].open_shares(("hospital", "clinic", "lab"), server)
     with pytest.raises(ProtocolError, match="once"):
         maskers[0].open_shares(("hospital", "clinic"), server)
@@ -96,6 +110,7 @@ def test_a_party_answers_one_list_of_senders_a_round():
         ({"recovery_threshold": -1}, "0 or more"),
         ({"dropouts": ("clinic",)}, "parties and rounds"),
         ({"dropouts": ("clinic:x",)}, "parties and rounds"),
+        ({"dropouts": ("clinic:3",)}, "in rounds 0 to 2"),
         ({"dropouts": ("nobody:1",)}, "dropouts must name active parties"),
     ],
 )

@@ -57,6 +57,7 @@ class Release:
 
 @dataclass(frozen=True, eq=False)
 class PredictionCase:
+    served: Model  # as it was sent
     model: Model  # takes the unknown columns on the unit interval
     ids: IntArray
     confidences: FloatArray  # as released
@@ -124,6 +125,7 @@ def read_case(view: View) -> PredictionCase:
     shift, scale = np.zeros(len(model.columns)), np.ones(len(model.columns))
     shift[unknown], scale[unknown] = -low / span, 1.0 / span
     return PredictionCase(
+        model,
         behind_scaler(model, shift, scale) if has_box else model,
         ids,
         confidences,

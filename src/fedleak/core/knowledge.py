@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
 
 import numpy as np
 
@@ -32,6 +33,18 @@ class KnownColumn:
     high: float | None = None
     step: float | None = None
     slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        numbers = (self.low, self.high, self.step, self.slack)
+        if any(number is not None and not isfinite(number) for number in numbers):
+            raise ValueError(f"KnownColumn low, high, step and slack must be finite; got {numbers} of {self.column!r}")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"KnownColumn low must be at most high; got {self.low} and {self.high} of {self.column!r}")
+        if (self.step is not None and self.step <= 0) or self.slack < 0:
+            raise ValueError(
+                f"KnownColumn step must be above 0 and slack 0 or more; got {self.step} and {self.slack} "
+                f"of {self.column!r}"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,18 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedleak.attacks.equality.known_grid import known_grid
 from fedleak.attacks.features.equality_bayes import EqualityBayes
 from fedleak.attacks.features.equality_grid import EqualityGrid
+from fedleak.attacks.predictions import read_case
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.federation import Federation
 from fedleak.core.guess import Guess, Status
-from fedleak.core.knowledge import Knowledge, KnownColumn
+from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.core.run import Run
 from fedleak.defenses.collaboration_check import CollaborationCheck
 from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.defenses.rounding import Rounding
 from fedleak.defenses.top_label import TopLabel
+from fedleak.models import LinearModel, Link
 from fedleak.protocols.prediction.settings import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -81,12 +84,46 @@ def test_continuous_columns_cost_an_equation_each_and_follow_from_the_rest():
     assert squared_error(guess, run) < 1e-18
 
 
+def weak_column(weight: float) -> tuple[Run, Guess]:
+    """Two equations; a continuous column that the model all but ignores, beside two columns on a grid."""
+    steps, federation = (0, 3, 5), stepped((0, 3, 5), n_classes=3)
+    weights = np.random.default_rng(5).normal(size=(3, 6))
+    weights[:, 3] *= weight
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.zeros(3)))
+    return run, attacked(run, known(steps))
+
+
+def test_a_continuous_column_of_next_to_no_weight_is_not_called_recovered():
+    run, guess = weak_column(1e-13)
+    assert guess.evidence["rows with one solution"] == len(guess.ids)
+    assert guess.status is Status.PARTIAL
+    assert guess.evidence["rows that are determined whole"] == 0
+    assert holds_the_truth(guess, run)
+
+
+def test_a_weak_continuous_column_has_an_interval_as_wide_as_the_digits_leave_it():
+    run, guess = weak_column(1e-9)
+    truth = run.truth.of(guess.secret).values
+    assert guess.status is Status.RECOVERED
+    assert np.abs(guess.values - truth).max() > 1e-8  # the digits leave no more
+    assert holds_the_truth(guess, run)
+
+
+def test_where_all_rows_are_withheld_nothing_is_recovered():
+    run = run_prediction(stepped(SIX), defense=LeakCheck(width=0.01, share=0.0))
+    guess = attacked(run, known(SIX))
+    assert not len(guess.ids)
+    assert guess.status is Status.NOT_IDENTIFIABLE
+
+
 def test_without_an_equation_to_spare_nothing_is_claimed():
     steps = (5, 0, 0, 2)
     run = run_prediction(stepped(steps, n_classes=3))
     guess, before = attacked(run, known(steps)), attacked(run, known(steps), attack=EqualityBayes)
     assert guess.status is Status.PARTIAL
     assert "leave no equation" in guess.why
+    assert "after 2 for continuous" in guess.why
     np.testing.assert_array_equal(guess.values, before.values)
 
 
@@ -123,11 +160,39 @@ def test_wrong_steps_find_nothing():
     assert guess.evidence["rows with one solution"] < 0.1 * len(guess.ids)  # those at the common ends
 
 
+def test_rounding_that_leaves_no_class_with_an_equation_says_nothing():
+    defense, federation = Rounding(digits=1, mode="nearest"), stepped((3, 3))
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    model = LinearModel(columns, np.ones((2, 5)), np.full(2, 9.0), Link.SIGMOID_EACH)  # confidences all round to 1
+    guess = attacked(run_prediction(federation, model=model, defense=defense), known((3, 3)), defense)
+    assert guess.status is Status.PARTIAL
+    assert "leave no equation" in guess.why
+
+
 def test_a_label_alone_says_nothing():
     run = run_prediction(stepped((3, 3)), defense=TopLabel())
     guess = attacked(run, known((3, 3)), TopLabel())
     assert guess.status is Status.PARTIAL
     assert guess.evidence["rows with one solution"] == 0
+
+
+def whole_numbers(high: float) -> Knowledge:
+    first, *others = known((3, 3)).columns
+    return Knowledge(columns=(replace(first, kind=ColumnKind.INTEGER, high=high, step=None), *others))
+
+
+def test_more_steps_than_float64_tells_apart_are_no_grid():
+    run = run_prediction(stepped((3, 3), n_classes=3))
+    assert attacked(run, whole_numbers(2.0**51)).evidence["columns of known step"] == 2
+    assert attacked(run, whole_numbers(1e30)).evidence["columns of known step"] == 1
+
+
+def test_a_step_that_does_not_quite_divide_the_range_blurs_the_grid_by_as_much():
+    run, (first, *others) = run_prediction(stepped((4, 3))), known((4, 3)).columns
+    view = view_of(run, knowledge=Knowledge(columns=(replace(first, step=0.25 * (1 + 5e-7)), *others)))
+    slack = known_grid(read_case(view), view.knowledge).slack
+    assert slack[0] == pytest.approx(5e-7, rel=1e-3)
+    assert slack[1] < 1e-12
 
 
 def test_it_asks_for_steps():

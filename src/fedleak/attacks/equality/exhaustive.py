@@ -6,7 +6,7 @@ import numpy as np
 
 from fedleak.attacks.equality.precision import NOISE_DEVIATIONS
 from fedleak.attacks.predictions import PredictionCase
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.models.inversion.grid_solution import GridSolutions
 from fedleak.models.inversion.rounding_errors import last_digit
@@ -22,28 +22,29 @@ def exhaustive_solutions(case: PredictionCase, grid: Grid, *, labels_only: bool)
     """``labels_only``: only the place of the largest confidence was released."""
     points = _points(grid, len(case.ids))
     per_chunk = max(1, CHUNK_ROWS // len(points))
-    rows, found = [], []
+    rows, found = [np.empty(0, dtype=np.int64)], [np.empty((0, len(grid.steps)))]
     for start in range(0, len(case.ids), per_chunk):
         chosen = np.arange(start, min(start + per_chunk, len(case.ids)))
-        inputs = np.empty((len(chosen), len(points), len(case.model.columns)))
+        inputs = np.empty((len(chosen), len(points), len(case.served.columns)))
         inputs[:, :, case.own_positions] = case.own[chosen, None, :]
-        inputs[:, :, case.unknown_positions] = points
-        answers = case.model.confidences(inputs.reshape(-1, inputs.shape[2])).reshape(len(chosen), len(points), -1)
+        # In the columns' own units: a tree may split at the very values that a column takes.
+        inputs[:, :, case.unknown_positions] = case.low + points * case.span / grid.steps
+        answers = case.served.confidences(inputs.reshape(-1, inputs.shape[2])).reshape(len(chosen), len(points), -1)
         row, point = np.nonzero(_agree(case, answers, case.confidences[chosen, None, :], labels_only))
         rows.append(chosen[row])
-        found.append(points[point])
+        found.append(points[point] / grid.steps)
     return GridSolutions(np.concatenate(rows), np.concatenate(found), listed=True)
 
 
-def _points(grid: Grid, n_rows: int) -> FloatArray:
-    """(points, columns), on the unit interval."""
+def _points(grid: Grid, n_rows: int) -> IntArray:
+    """(points, columns), in steps."""
     sizes = grid.steps + 1
     if grid.log2_points > np.log2(MOST_EVALUATIONS / max(n_rows, 1)):
         raise MissingFromViewError(
             f"the hidden columns have 2^{grid.log2_points:.0f} combinations of values: too many to try on {n_rows} rows"
         )
     places = np.unravel_index(np.arange(int(np.prod(sizes))), tuple(int(size) for size in sizes))
-    return np.stack(places, axis=1) / grid.steps
+    return np.stack(places, axis=1)
 
 
 def _agree(case: PredictionCase, answers: FloatArray, seen: FloatArray, labels_only: bool) -> BoolArray:

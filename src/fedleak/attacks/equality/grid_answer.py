@@ -8,7 +8,7 @@ from fedleak.attacks.equality.box_projection import project_to_box
 from fedleak.attacks.equality.column_prior import on_unit_interval
 from fedleak.attacks.equality.solution_weights import solution_weights
 from fedleak.attacks.predictions import PredictionCase
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.guess import Status
 from fedleak.core.payload import ScalarValue
 from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
@@ -16,6 +16,7 @@ from fedleak.models.inversion.grid_solution import GridSolutions
 from fedleak.models.inversion.whole_equations import Grid
 
 SLACK = 1e-9  # room for rounding errors about a cell that is determined
+DETERMINED = 1e-3  # a continuous cell that may be off by more, as a share of its range, is not determined
 
 
 class GridAnswer:
@@ -27,8 +28,10 @@ class GridAnswer:
         self._whole = np.zeros(len(case.ids), dtype=np.bool_)  # rows whose every cell is determined
         self._listed, self._tried = True, False
 
-    def take(self, found: GridSolutions, equations: ScoreEquations | None = None) -> None:
-        """``equations`` are what continuous unknowns follow from, where there are any."""
+    def take(
+        self, found: GridSolutions, equations: ScoreEquations | None = None, tolerance: FloatArray | None = None
+    ) -> None:
+        """``equations``, within ``tolerance``, are what continuous unknowns follow from, where there are any."""
         self._tried = True
         if not len(found.rows):
             return
@@ -38,29 +41,37 @@ class GridAnswer:
         on_grid = np.ix_(rows, np.flatnonzero(self._grid.stepped))
         self.values[on_grid] = np.add.reduceat(found.points * weights[:, None], starts)
         if found.listed:
+            room = SLACK + self._grid.slack[self._grid.stepped]
             low, high = np.minimum.reduceat(found.points, starts), np.maximum.reduceat(found.points, starts)
-            self.intervals[on_grid] = np.stack([low - SLACK, high + SLACK], axis=2)
+            self.intervals[on_grid] = np.stack([low - room, high + room], axis=2)
         self._n_solutions[rows] = counts
         single = rows[counts == 1]
-        self._whole[single] = self._continuous(equations, single) and found.listed
+        determined = np.full(len(single), self._grid.stepped.all())
+        if equations is not None and tolerance is not None and not self._grid.stepped.all():
+            determined = self._continuous(equations, tolerance, single, found.listed)
+        self._whole[single] = determined & found.listed
 
-    def _continuous(self, equations: ScoreEquations | None, rows: IntArray) -> bool:
+    def _continuous(self, equations: ScoreEquations, tolerance: FloatArray, rows: IntArray, listed: bool) -> BoolArray:
         """The continuous unknowns of rows whose others are found; true where the equations determine them."""
         stepped, free = np.flatnonzero(self._grid.stepped), np.flatnonzero(~self._grid.stepped)
-        if not len(free) or not len(rows) or equations is None:
-            return not len(free)
         left, singular, across = np.linalg.svd(equations.matrix[:, free], full_matrices=False)
         rank = int(np.sum(singular > RANK_TOLERANCE * singular[0]))
         known = self.values[np.ix_(rows, stepped)] @ equations.matrix[:, stepped].T
         place = np.searchsorted(equations.rows, rows)
-        right = (equations.right[place] - known) @ (left[:, :rank] / singular[:rank])
+        change = left[:, :rank] / singular[:rank]
+        right = (equations.right[place] - known) @ change
         cells = np.ix_(rows, free)
-        found: FloatArray = project_to_box(self.values[cells], across[:rank], right).points
-        self.values[cells] = found
-        determined = rank == len(free) and self._case.release.is_exact
-        if determined:
-            self.intervals[cells] = np.stack([found - SLACK, found + SLACK], axis=2)
-        return determined
+        if rank < len(free):
+            self.values[cells] = project_to_box(self.values[cells], across[:rank], right).points
+            return np.zeros(len(rows), dtype=np.bool_)
+        solved = right @ across
+        # A weak column is determined only as well as the equations hold, over its weight.
+        off = tolerance[place] + np.abs(equations.matrix[:, stepped]) @ self._grid.slack[stepped]
+        error = off @ np.abs(change @ across) + SLACK
+        self.values[cells] = inside = np.clip(solved, 0.0, 1.0)
+        if listed:
+            self.intervals[cells] = np.clip(np.stack([inside - error, inside + error], axis=2), 0.0, 1.0)
+        return np.asarray(((error <= DETERMINED) & (np.abs(solved - inside) <= error)).all(axis=1))
 
     @property
     def evidence(self) -> dict[str, ScalarValue]:
@@ -76,12 +87,15 @@ class GridAnswer:
 
     @property
     def conclusion(self) -> tuple[Status, str]:
+        if not len(self._whole):
+            return Status.NOT_IDENTIFIABLE, "no prediction was released"
         if self._whole.all():
             return Status.RECOVERED, "in every row one combination of values fits the prediction, and no other does"
         n_rows, n_found = len(self._whole), int((self._n_solutions > 0).sum())
         if not self._tried:
             n_free = int((~self._grid.stepped).sum())
-            return Status.PARTIAL, f"{n_free} continuous unknown columns leave no equation for the others"
+            taken = f", after {n_free} for continuous unknown columns" if n_free else ""
+            return Status.PARTIAL, f"the confidences leave no equation for the columns of known step{taken}"
         if not n_found:
             return Status.PARTIAL, "the predictions do not tell the combinations of values apart"
         listed = "all of them listed" if self._listed else "more than could be listed"

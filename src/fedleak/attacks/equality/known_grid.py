@@ -9,6 +9,7 @@ from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.models.inversion.whole_equations import Grid
 
 OFF_GRID = 1e-6  # how far a column's range may be from whole steps
+MOST_STEPS = 2**52  # more are no grid to float64
 
 
 def known_grid(case: PredictionCase, knowledge: Knowledge) -> Grid:
@@ -19,9 +20,12 @@ def known_grid(case: PredictionCase, knowledge: Knowledge) -> Grid:
         column = declared.get(name)
         step = _step(column)
         n_steps = case.span[index] / step if step else 0.0
-        if round(n_steps) >= 1 and abs(n_steps - round(n_steps)) <= OFF_GRID * n_steps:
+        if not 0.5 < n_steps < MOST_STEPS:
+            continue
+        off = abs(n_steps - round(n_steps)) / n_steps
+        if off <= OFF_GRID:
             steps[index] = round(n_steps)
-            slack[index] = column.slack / case.span[index] if column else 0.0
+            slack[index] = off + (column.slack / case.span[index] if column else 0.0)
     return Grid(steps, slack)
 
 

@@ -15,16 +15,17 @@ NOISE_DEVIATIONS = 6.0
 
 def tolerances(case: PredictionCase, equations: ScoreEquations) -> FloatArray:
     """(rows, equations); infinite where a confidence says no more than that it is small."""
-    rounding = rounding_errors(equations, case.confidences)
+    rounding: FloatArray = rounding_errors(equations, case.confidences).copy()
     if case.release.is_exact:
         return rounding
-    slack = _log_slack(case)[equations.rows]
-    # The classes of an equation alone: infinity times zero is not a number.
-    used = [np.flatnonzero(row) for row in equations.difference]
-    return np.asarray(rounding + np.stack([slack[:, classes].sum(axis=1) for classes in used], axis=1))
+    slack = log_slack(case)[equations.rows]
+    for index, row in enumerate(equations.difference):
+        # The classes of an equation alone: infinity times zero is not a number.
+        rounding[:, index] += slack[:, np.flatnonzero(row)].sum(axis=1)
+    return rounding
 
 
-def _log_slack(case: PredictionCase) -> FloatArray:
+def log_slack(case: PredictionCase) -> FloatArray:
     """(rows, classes): by how much ln v, or logit v, may be off for all that the released confidence may have been."""
     assert isinstance(case.model, LinearModel)
     release = case.release

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.equality.precision import log_slack
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import MissingFromViewError
@@ -18,6 +19,7 @@ from fedleak.models.inversion.equations import Equations, linear_equations
 from fedleak.models.linear import LinearModel
 
 DETERMINED = 1e-7  # an unknown of which a smaller share is free is fixed by the equations
+SHARP = 1e-3  # as a share of its range: as far off may rounding put a cell that is still called determined
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +41,19 @@ def linear_model(case: PredictionCase) -> LinearModel:
 
 def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
     """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
-    release = case.release
+    release, model = case.release, linear_model(case)
     confidences = release.centred(case.confidences) if aware and not release.is_exact else case.confidences
     return list(
         linear_equations(
-            linear_model(case),
+            model,
             confidences,
             case.own,
             case.own_positions,
             case.unknown_positions,
             floor=floor,
             deviation=release.deviation if aware else 0.0,
+            largest=1.0 + np.abs(case.low) / case.span,
+            log_slack=log_slack(case) if aware and not release.is_exact else None,
         )
     )
 
@@ -69,8 +73,14 @@ def solve(
         if intervals is not None:
             intervals[group.rows] = cell_intervals(group)
         if case.release.is_exact:
-            n_determined += len(group.rows) * int((group.free < DETERMINED).sum())
+            n_determined += _n_determined(group, sharp=SHARP if case.has_box else np.inf)
     return Solved(values, intervals, max((group.rank for group in groups), default=0), n_determined, values.size)
+
+
+def _n_determined(group: Equations, sharp: float) -> int:
+    """Cells. An equation of next to no weight determines an unknown on paper, but not to any digit."""
+    fixed = np.abs(group.matrix[:, group.free < DETERMINED])
+    return int((group.off @ fixed <= sharp).sum())
 
 
 def as_guess(view: View, case: PredictionCase, solved: Solved, extra: Mapping[str, ScalarValue], how: str) -> Guess:

@@ -47,8 +47,9 @@ class EqualityGrid(Attack):
         assert before.intervals is not None
         answer, expected = GridAnswer(case, grid, before.values, before.intervals), 0.0
         for equations in _equations(case):
-            for whole in whole_equations(equations, tolerances(case, equations), grid):
-                answer.take(solve_on_grid(whole, prior.mean[grid.stepped]), equations)
+            allowed = tolerances(case, equations)
+            for whole in whole_equations(equations, allowed, grid):
+                answer.take(solve_on_grid(whole, prior.mean[grid.stepped]), equations, allowed)
                 expected = max(expected, whole.expected_solutions)
         status, why = answer.conclusion
         evidence = {**answer.evidence, "fits of a row expected by chance, at most": expected}

@@ -13,7 +13,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
-from fedleak.theory.condition import State
+from fedleak.theory.condition import Condition, State, no_noise
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals, batch_within_columns
 
 
@@ -29,7 +29,7 @@ class ResidualRecovery(Attack):
         ids = np.concatenate([np.column_stack([np.full(len(b.ids), b.round), b.ids]) for b in solved])
         values = np.concatenate([batch.residuals for batch in solved])[:, None]
         known = np.isfinite(values)
-        status, why = _status(known, solved)
+        status, why = _status(known, solved, no_noise(view.facts))
         return Guess(
             view.target,
             status,
@@ -53,7 +53,9 @@ class ResidualRecovery(Attack):
         return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
 
 
-def _status(known: np.ndarray, solved: list[SolvedBatch]) -> tuple[Status, str]:
+def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Condition) -> tuple[Status, str]:
+    if known.all() and without_noise.state is not State.HOLDS:
+        return Status.PARTIAL, f"every batch is solved, for residuals with the noise in them: {without_noise.detail}"
     if known.all():
         return Status.RECOVERED, "every batch has as many independent equations as rows"
     largest = max(solved, key=lambda batch: len(batch.ids) - batch.rank)

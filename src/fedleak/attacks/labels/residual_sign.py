@@ -21,7 +21,7 @@ from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
-from fedleak.theory.condition import DATA_ROLES, Assessment, State
+from fedleak.theory.condition import DATA_ROLES, Assessment, State, no_noise
 from fedleak.theory.hu2022.cubic_label import CubicLabel, cubic_safe_rounds
 from fedleak.theory.hu2022.label_by_sign import LabelBySign, safe_rounds
 from fedleak.theory.hu2022.many_parties import ManyParties
@@ -82,7 +82,8 @@ def safe_rounds_of(facts: Facts) -> int | None:
 def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -> Guess:
     safe = safe_rounds_of(view.facts)
     noise = view.facts.outside_noise or 0.0
-    within = safe is not None and not noise and int(rounds.max(initial=-1)) < safe
+    clean = no_noise(view.facts).state is State.HOLDS
+    within = safe is not None and clean and int(rounds.max(initial=-1)) < safe
     evidence = {
         "rows judged": len(ids),
         "safe rounds T": None if safe == ALWAYS else safe,

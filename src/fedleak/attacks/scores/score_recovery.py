@@ -97,7 +97,7 @@ def _from_grid(view: View, read: ReadTrajectory) -> Guess:
     ]
     return Guess(
         view.target,
-        Status.PARTIAL if view.facts.outside_noise else Status.RECOVERED,
+        Status.RECOVERED if no_noise(view.facts).state is State.HOLDS else Status.PARTIAL,
         np.concatenate(ids),
         np.concatenate([step.scores for step in rounds])[:, None],
         evidence={
@@ -118,7 +118,8 @@ def _from_residuals(view: View, found: OutsideScores) -> Guess:
     if not known.any():
         why = "no batch has as many independent equations as rows, so no score is determined"
         return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, values, intervals, evidence=evidence, why=why)
-    status = Status.RECOVERED if known.all() and not view.facts.outside_noise else Status.PARTIAL
+    clean = no_noise(view.facts).state is State.HOLDS
+    status = Status.RECOVERED if known.all() and clean else Status.PARTIAL
     why = "residual minus own score and label"
     return Guess(view.target, status, ids, values, intervals, evidence=evidence, why=why)
 

@@ -15,26 +15,25 @@ from fedleak.models.inversion.equations import Equations
 N_SWEEPS = 2
 CHUNK = 4096  # rows at a time: the working set stays in the cache
 TOUCHED = 1e-9  # a smaller coefficient bounds nothing that the box does not
-SLACK = 1e-9  # room for rounding errors, so that the truth stays inside
+SLACK = 1e-9  # room for rounding errors of the sweeps, so that the truth stays inside
 
 
-def cell_intervals(equations: Equations, deviations: float = 6.0) -> FloatArray:
-    """(rows, unknowns, 2). Where the right side has an error, it is allowed that many standard deviations."""
+def cell_intervals(equations: Equations) -> FloatArray:
+    """(rows, unknowns, 2)."""
     bases = _bases(equations.matrix)
     chunks = [
-        _intervals_of(equations, slice(start, start + CHUNK), bases, deviations)
-        for start in range(0, len(equations.rows), CHUNK)
+        _intervals_of(equations, slice(start, start + CHUNK), bases) for start in range(0, len(equations.rows), CHUNK)
     ]
     return np.concatenate(chunks) if chunks else np.empty((0, equations.matrix.shape[1], 2))
 
 
-def _intervals_of(equations: Equations, rows: slice, bases: list[FloatArray], deviations: float) -> FloatArray:
+def _intervals_of(equations: Equations, rows: slice, bases: list[FloatArray]) -> FloatArray:
     width = equations.matrix.shape[1]
-    right, error = equations.right[rows], equations.error[rows]
+    right, off = equations.right[rows], equations.off[rows]
     low, high = np.zeros((len(right), width)), np.ones((len(right), width))
     # One equation alone is exact after one sweep; several tighten one another.
     for basis in bases * (1 if equations.rank < 2 else N_SWEEPS):
-        spread = deviations * np.sqrt(np.einsum("ia,nab,ib->ni", basis, error, basis))
+        spread = off @ np.abs(basis).T
         for row, value, slack in zip(basis @ equations.matrix, (right @ basis.T).T, spread.T, strict=True):
             _tighten(low, high, row, value, slack + SLACK)
     crossed = low > high

@@ -14,12 +14,14 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
+from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.linear import LinearModel, Link
 
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
 # about 1e-13, so a direction weaker than this holds less than three digits.
 RANK_TOLERANCE = 1e-10
 ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
+ANYTHING = 1e12  # of a logarithm that may be off by any amount
 SMALLEST_NORMAL = 1e-300  # a smaller confidence has lost its last digits
 
 
@@ -33,6 +35,7 @@ class ScoreEquations:
     right: FloatArray  # (rows, equations)
     error: FloatArray  # (rows, equations, equations): covariance of the right side, zero where confidences are exact
     size: FloatArray  # (rows, equations): of all terms added up in an equation, by which rounding errors go
+    n_terms: int  # of a score: rounding errors grow with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,7 @@ class Equations:
     matrix: FloatArray  # (rank, unknowns)
     right: FloatArray  # (rows, rank)
     error: FloatArray  # (rows, rank, rank): covariance of the right side, zero where confidences are exact
+    off: FloatArray  # (rows, rank): how far the right side can be off, by rounding errors and all that was declared
 
     @property
     def rank(self) -> int:
@@ -64,12 +68,20 @@ def linear_equations(
     *,
     floor: float | None = None,
     deviation: float = 0.0,
+    largest: FloatArray | float = 1.0,
+    log_slack: FloatArray | None = None,
 ) -> Iterator[Equations]:
-    """The equations of each row with orthonormal rows; ``floor`` and ``deviation`` as in `score_equations`."""
+    """The equations of each row with orthonormal rows; all else as in `score_equations`.
+
+    ``log_slack`` (rows, classes): by how much a logarithm may be off for what is known to be on the confidences.
+    """
     found = score_equations(
-        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation
+        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation, largest=largest
     )
-    return map(_orthonormal, found)
+    slack = np.zeros_like(confidences) if log_slack is None else np.minimum(log_slack, ANYTHING)
+    for group in found:
+        declared = slack[group.rows] @ np.abs(group.difference).T
+        yield _orthonormal(group, rounding_errors(group, confidences) + declared)
 
 
 def score_equations(
@@ -105,6 +117,7 @@ def score_equations(
             np.where(usable[rows], offset[rows], 0.0) @ difference.T,
             np.einsum("ik,nk,jk->nij", difference, np.where(usable[rows], variance[rows], 0.0), difference),
             np.where(usable[rows], size[rows], 0.0) @ np.abs(difference).T,
+            len(model.columns),
         )
 
 
@@ -159,10 +172,10 @@ def _differences(usable: np.ndarray, link: Link) -> FloatArray:
     return identity[classes[:-1]] - identity[classes[1:]]
 
 
-def _orthonormal(equations: ScoreEquations) -> Equations:
+def _orthonormal(equations: ScoreEquations, off: FloatArray) -> Equations:
     """The same solutions; dependent equations drop out (the pseudo-inverse's own steps)."""
     left, singular, across = np.linalg.svd(equations.matrix, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
     change = left[:, :rank] / singular[:rank]
     error = np.einsum("ai,nab,bj->nij", change, equations.error, change)
-    return Equations(equations.rows, across[:rank], equations.right @ change, error)
+    return Equations(equations.rows, across[:rank], equations.right @ change, error, off @ np.abs(change))

@@ -39,13 +39,18 @@ def solve_on_grid(equations: WholeEquations, centre: FloatArray) -> GridSolution
     points, found = decoder.decode(centre * equations.steps)
     stay = np.zeros((1, width), dtype=np.int64)
     moves = stay if others is None else np.vstack([stay, others.points])
-    rows, solutions = _all_solutions(equations.part(found), points[found], moves)
-    return GridSolutions(rows, solutions / equations.steps, others is not None and others.complete)
+    solved = _all_solutions(equations.part(found), points[found], moves)
+    if solved is None:  # the closest of each row, then
+        return GridSolutions(equations.rows[found], points[found] / equations.steps, listed=False)
+    return GridSolutions(solved[0], solved[1] / equations.steps, others is not None and others.complete)
 
 
-def _all_solutions(equations: WholeEquations, points: IntArray, moves: IntArray) -> tuple[IntArray, IntArray]:
-    """Every solution of a row is the found one plus a move that leads to another."""
-    rows, solutions = [equations.rows[:0]], [points[:0]]
+def _all_solutions(equations: WholeEquations, points: IntArray, moves: IntArray) -> tuple[IntArray, IntArray] | None:
+    """Every solution of a row is the found one plus a move that leads to another; none where they are too many.
+
+    A column without weight makes all of its values solutions, however few are expected by chance.
+    """
+    rows, solutions, n_cells = [equations.rows[:0]], [points[:0]], 0
     size = max(1, CHUNK_CELLS // moves.size)
     for start in range(0, len(points), size):
         part = slice(start, start + size)
@@ -54,4 +59,7 @@ def _all_solutions(equations: WholeEquations, points: IntArray, moves: IntArray)
         holds[:, 0] = True  # found before; a sum in another order must not lose it
         rows.append(np.repeat(equations.rows[part], holds.sum(axis=1)))
         solutions.append(candidates[holds])
+        n_cells += solutions[-1].size
+        if n_cells > MOST_CELLS:
+            return None
     return np.concatenate(rows), np.concatenate(solutions)

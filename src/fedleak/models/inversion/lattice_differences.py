@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.models.inversion.lattice_decoder import LatticeDecoder
+from fedleak.models.inversion.lattice_decoder import SCALE, LatticeDecoder
 
 MOST_BRANCHES = 500_000
 MOST_DIFFERENCES = 20_000
 # The squared distance of two points drawn from the grid is 2/3 a column on average, in half ranges; 4 at most.
 LARGEST, USUAL = 4.0, 1.5
+WIDEST_GAP = 2.5  # two solutions are two tolerances apart at most; the sums that say so are good to part of one
+FLOAT_ROOM = 1e-9  # for the lengths, which are computed from a reduced basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,11 @@ class Differences:
 def differences(decoder: LatticeDecoder) -> Differences | None:
     """All that can be listed; none where there are too many even of the usual length."""
     n_equations, n_columns = decoder.equations.coefficients.shape
+    # The basis is rounded to integers: a point of so many steps is as far from its exact vector at most.
+    rounded = (1 + n_equations**0.5) * float(decoder.equations.steps.sum()) / SCALE
     for squared in (LARGEST, USUAL):
-        found = _possible(decoder, (squared * n_columns + LARGEST * n_equations) ** 0.5)
+        radius = (squared * n_columns + WIDEST_GAP**2 * n_equations) ** 0.5
+        found = _possible(decoder, (radius + rounded) * (1 + FLOAT_ROOM))
         if found is not None:
             return Differences(found, squared == LARGEST)
     return None
@@ -42,7 +47,7 @@ def _possible(decoder: LatticeDecoder, radius: float) -> IntArray | None:
     found = coordinates @ decoder.points
     equations = decoder.equations
     gap = np.abs(found @ equations.coefficients.T)
-    possible = (gap <= 2 * equations.tolerance.max(axis=0)).all(axis=1) & found.any(axis=1)
+    possible = (gap <= WIDEST_GAP * equations.tolerance.max(axis=0)).all(axis=1) & found.any(axis=1)
     found = found[possible & (np.abs(found) <= equations.steps).all(axis=1)]
     return None if len(found) > MOST_DIFFERENCES else found
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.models.inversion.equations import ScoreEquations
 
-FLOAT_ERRORS = 4.0  # last digits by which a sum of this size may be off, on the model's side and on the reader's
+if TYPE_CHECKING:
+    from fedleak.models.inversion.equations import ScoreEquations
+
+# Last digits by which a sum of this size may be off, on the model's side and on the reader's: at least, and for each
+# term of a long sum. 500 terms of one sign come to a sixth of that.
+FLOAT_ERRORS, PER_TERM = 4.0, 1 / 8
 
 
 def rounding_errors(equations: ScoreEquations, confidences: FloatArray) -> FloatArray:
     """(rows, equations): bounds, from the size of the terms."""
-    return np.asarray(FLOAT_ERRORS * last_digit(confidences) * equations.size)
+    return np.asarray(max(FLOAT_ERRORS, PER_TERM * equations.n_terms) * last_digit(confidences) * equations.size)
 
 
 def last_digit(confidences: FloatArray) -> float:

@@ -91,6 +91,11 @@ class RecoveringMasker:
         """For the server: of every party either the seed's share or the key's, in one answer a round."""
         if self._has_opened:
             raise ProtocolError(f"{self.actor.name} must open the shares of a round once; got a second list of senders")
+        # Invented senders would fill the list up to the threshold, and open the keys of all real ones but a victim.
+        if len(set(senders)) < len(senders) or not set(senders) <= self._announced.keys():
+            raise ProtocolError(
+                f"senders must be parties that announced themselves, each once; got {', '.join(senders)}"
+            )
         if len(senders) < self._threshold:
             raise ProtocolError(
                 f"{self._threshold} parties must send in a round for its sum to be opened; got {len(senders)}: "

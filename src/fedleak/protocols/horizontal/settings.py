@@ -55,8 +55,9 @@ class HorizontalLogisticSettings(HorizontalSettings):
         super().__post_init__()
         if self.recovery_threshold < 0:
             raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
-        for entry in self.dropouts:
-            _dropout(entry)
+        for name, number in map(_dropout, self.dropouts):
+            if number >= self.rounds:
+                raise InputError(f"dropouts must be in rounds 0 to {self.rounds - 1}; got {name}:{number}")
         if not 0 <= self.rate_decay < inf:
             raise InputError(f"rate_decay must be 0 or more and finite; got {self.rate_decay}")
         if self.update not in UPDATES:
