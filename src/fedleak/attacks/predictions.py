@@ -70,10 +70,10 @@ class PredictionCase:
     def n_unknown(self) -> int:
         return len(self.unknown_positions)
 
-    def inputs(self, unknown: FloatArray) -> FloatArray:
-        """Whole rows for the model, from own columns and values of the unknown ones."""
+    def inputs(self, unknown: FloatArray, of: IntArray | None = None) -> FloatArray:
+        """Whole rows for the model, from own columns and values of the unknown ones; of all rows or of some."""
         rows = np.empty((len(unknown), len(self.model.columns)))
-        rows[:, self.own_positions] = self.own
+        rows[:, self.own_positions] = self.own if of is None else self.own[of]
         rows[:, self.unknown_positions] = unknown
         return rows
 

@@ -10,6 +10,7 @@ import pytest
 from fedleak.attacks.posterior.column_regression import ColumnRegression, Learnt, learn, regression_prior
 from fedleak.attacks.posterior.mixed_effects import invert_network
 from fedleak.attacks.posterior.network_scores import LEAST_CONFIDENCE, differences, wanted_differences
+from fedleak.attacks.posterior.row_newton import onto_predictions
 from fedleak.attacks.predictions import PredictionCase, Release
 from fedleak.models import NetworkModel
 from fedleak.models.linear import Link
@@ -116,6 +117,47 @@ def test_a_confidence_of_zero_says_next_to_nothing_and_rounding_says_less():
     assert variance[1, 0, 0] < 1e-20
     rounded = wanted_differences(case_of(model, rows, 3, Release(digits=2)), Link.SOFTMAX)[1]
     assert rounded[1, 0, 0] > 1e-6
+
+
+def test_steps_of_a_row_end_at_the_truth_and_never_fit_worse():
+    rows = rng().random((100, 6))
+    model = network((6, 40, 20, 5))
+    case = case_of(model, rows, 3)
+    wanted = wanted_differences(case, Link.SOFTMAX)
+    start = np.clip(rows[:, 3:] + 0.1 * rng().normal(size=(100, 3)), 0, 1)
+    misfits = []
+    for n_steps in (0, 1, 4, 25):
+        found = onto_predictions(case, model, wanted, np.eye(3), start, n_steps)
+        misfits.append(((differences(model, case.inputs(found)) - wanted[0]) ** 2).sum(axis=1))
+        assert found.min() >= 0
+        assert found.max() <= 1
+    for before, after in pairwise(misfits):
+        assert (after <= before).all()
+    assert (np.abs(found - rows[:, 3:]).max(axis=1) < 1e-6).mean() > 0.9
+
+
+def test_rows_whose_confidences_are_not_exact_are_not_moved():
+    rows = rng().random((20, 6))
+    model = network((6, 20, 5))
+    case = case_of(model, rows, 3)
+    right, variance = wanted_differences(case, Link.SOFTMAX)
+    variance[:10] += 1e-4 * np.eye(4)
+    start = np.full((20, 3), 0.5)
+    found = onto_predictions(case, model, (right, variance), np.eye(3), start, 5)
+    assert np.array_equal(found[:10], start[:10])
+    assert (found[10:] != start[10:]).any(axis=1).all()
+
+
+def test_an_unknown_that_would_leave_the_box_stays_and_the_others_take_its_part():
+    rows = np.hstack([rng().random((50, 2)), np.zeros((50, 1)), 0.3 + 0.4 * rng().random((50, 1))])
+    model = network((4, 2))  # one equation for two unknowns, and it is linear: one step all but meets it
+    case = case_of(model, rows, 2)
+    wanted = wanted_differences(case, Link.SOFTMAX)
+    start = np.column_stack([np.zeros(50), np.full(50, 0.5)])
+    found = onto_predictions(case, model, wanted, np.eye(2), start, 1)
+    before, after = (np.abs(differences(model, case.inputs(values)) - wanted[0]) for values in (start, found))
+    assert (found[:, 0] == 0).mean() > 0.2
+    assert (after <= 0.05 * before).all()
 
 
 def test_as_many_equations_as_unknowns_give_most_rows_exactly():

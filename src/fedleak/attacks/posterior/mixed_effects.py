@@ -3,7 +3,8 @@
 Unknown columns follow a regression on own columns, x_i = M u_i + e_i (column_regression). The network is linearised at
 the rows' current means. All rows together update M, each row then its own e_i, and the spread of e is learnt as well
 (expectation-maximisation). What linearisation misses is measured on draws from the current posterior and counts as
-noise, so that nothing is believed more than the network's bends allow. At last each row is moved onto its prediction.
+noise, so that nothing is believed more than the network's bends allow. At last each row goes onto its own prediction
+(row_newton).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from fedleak.attacks.posterior.column_regression import Learnt, learn, regression_prior
 from fedleak.attacks.posterior.network_scores import difference_slopes, differences, wanted_differences
+from fedleak.attacks.posterior.row_newton import onto_predictions
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import FloatArray
 from fedleak.models.network import NetworkModel
@@ -23,7 +25,7 @@ N_FIXED_SPREAD = 3  # iterations before the spread of the rows is learnt
 STEP = 0.5  # of the way to the newly learnt M: a whole step overshoots where the network bends
 PRIOR_ROWS = 20  # how many rows the prior's spread counts for, beside one an unknown
 LEAST_ERROR = 1e-6  # of a linearised score, relative to its spread
-POLISH_ERRORS = (1e-2, 1e-3, 1e-4, 1e-6)
+N_STEPS, N_STEPS_DETERMINED = 6, 20  # of each row at the end; more where its equations may have one solution
 
 
 def invert_network(case: PredictionCase, model: NetworkModel, rng: np.random.Generator) -> FloatArray:
@@ -73,7 +75,9 @@ class _Inversion:
             if number >= N_FIXED_SPREAD:
                 self._learn_spread(found - centres, update)
             values = np.clip(found, 0.0, 1.0)
-        return self._polished(values, centres)
+        n_steps = N_STEPS_DETERMINED if self._tempering == 1 else N_STEPS
+        wanted = self._wanted, self._variance
+        return onto_predictions(self._case, self._model, wanted, self._spread, values, n_steps)
 
     def _linearised(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         return difference_slopes(self._model, self._case.inputs(values), self._case.unknown_positions)
@@ -113,16 +117,3 @@ class _Inversion:
         weight = PRIOR_ROWS + width + 2
         before = weight * self._prior.row_variance * np.eye(width)
         self._spread = (n_rows * seen + before) / (n_rows + weight)
-
-    def _polished(self, values: FloatArray, centres: FloatArray) -> FloatArray:
-        """Each row onto its own equations, as far as its confidences come closer to the seen ones."""
-        at, matrix = self._linearised(values)
-        misfit = ((self._wanted - at) ** 2).sum(axis=1)
-        for error in POLISH_ERRORS:
-            tried = np.clip(self._update(at, matrix, values, error).of(centres), 0.0, 1.0)
-            at_tried, matrix_tried = self._linearised(tried)
-            misfit_tried = ((self._wanted - at_tried) ** 2).sum(axis=1)
-            better = misfit_tried < misfit
-            values, misfit = np.where(better[:, None], tried, values), np.minimum(misfit, misfit_tried)
-            at, matrix = np.where(better[:, None], at_tried, at), np.where(better[:, None, None], matrix_tried, matrix)
-        return values
