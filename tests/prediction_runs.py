@@ -6,6 +6,7 @@ import numpy as np
 
 from fedleak.core.defense import Defense
 from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.run import Run
 from fedleak.core.secret import Secret, SecretKind
 from fedleak.core.sink import MemorySink
@@ -47,9 +48,10 @@ def view_of(
     *,
     kind: SecretKind = SecretKind.FEATURES,
     defense: Defense | None = None,
+    knowledge: Knowledge | None = None,
 ) -> View:
     facts = run.transcript.facts if defense is None else defense.declare(run.transcript.facts)
-    return run.view(coalition, Secret(kind, owner), facts.seen_by(coalition, None))
+    return run.view(coalition, Secret(kind, owner), facts.seen_by(coalition, None), knowledge=knowledge)
 
 
 def squared_error(guess, run: Run) -> float:

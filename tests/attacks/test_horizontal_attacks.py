@@ -9,6 +9,7 @@ from fedleak.attacks.binary.columns import binary_columns, bounds_from_binary
 from fedleak.attacks.binary.labels import labels_of_rows
 from fedleak.attacks.features.binary_records import BinaryRecords
 from fedleak.attacks.features.column_products import ColumnProducts
+from fedleak.core.attack import Verdict
 from fedleak.core.guess import Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret
@@ -55,6 +56,15 @@ def test_records_and_labels_are_recovered_with_a_certificate():
     assert guess.status is Status.RECOVERED
     assert "generate" in guess.why
     assert share_right(guess, truth) == 1.0
+
+
+def test_a_small_victim_of_a_large_adversary_is_predicted_as_it_comes_out():
+    """The adversary's 40 rows make five batches, which would need 65 rounds; the victim's 8 make one, and 40 do."""
+    result = train(federation(TWO, settings()))
+    view = view_of(result, ("hospital",), Secret(BinaryRecords.produces, "clinic"))
+    assert BinaryRecords.predict(view.facts).verdict is Verdict.EXACT
+    guess = BinaryRecords().run(view, rng=np.random.default_rng(0))
+    assert guess.status is Status.RECOVERED
 
 
 def test_several_parties_are_recovered_together():

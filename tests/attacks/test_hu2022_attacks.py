@@ -27,7 +27,7 @@ def attempt(name, coalition, widths, *, n_rows=48, noise=None, **settings):
     owner = {SecretKind.LABELS: "bank", SecretKind.RESIDUALS: JOINT}.get(attack.produces, outside)
     view = seen(result, coalition, Secret(attack.produces, owner))
     if noise:
-        view = replace(view, facts=replace(view.facts, score_noise=noise))
+        view = replace(view, facts=GaussianNoise(sigma=noise).declare(view.facts))
     guess = attack().run(view, rng=np.random.default_rng(0))
     return guess, view, beside(guess, result.truth.of(view.target))
 

@@ -92,6 +92,32 @@ def test_votes_of_a_forest_never_rule_the_truth_out():
     assert guess.evidence["mean width of an interval"] < 1
 
 
+def test_rounding_finer_than_a_vote_hides_no_vote_and_coarser_rounding_or_a_label_hides_all():
+    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings(model="forest", n_trees=20))
+    found = {}
+    for defense in (None, Rounding(digits=2), Rounding(digits=1), TopLabel()):
+        run = run_prediction(federation, defense=defense)
+        view = view_of(run, kind=SecretKind.RANGES, defense=defense)
+        found[str(defense)] = ForestPathRestriction().run(view, rng=rng())
+    plain, fine, coarse, label = found.values()
+    np.testing.assert_array_equal(plain.intervals, fine.intervals)
+    assert plain.status is fine.status is Status.PARTIAL
+    for guess in (coarse, label):
+        assert guess.status is Status.UNDETERMINED
+        assert np.ptp(guess.intervals, axis=2).min() == 1
+
+
+@pytest.mark.parametrize("model", ["logistic", "forest", "tree"])
+def test_a_label_alone_still_tells_the_posterior_something(model):
+    settings = PredictionSettings(model=model, prediction_share=0.5)
+    federation = unit_federation({"bank": 1, "fintech": 2}, settings, n_classes=4, n_rows=600)
+    run = run_prediction(federation, defense=TopLabel())
+    guess = PosteriorInference().run(view_of(run, defense=TopLabel()), rng=np.random.default_rng(0))
+    constant = np.var(run.truth.of(guess.secret).values, axis=0).mean()
+    assert guess.status is Status.PARTIAL
+    assert squared_error(guess, run) < 0.9 * constant
+
+
 def test_a_forest_s_votes_tell_the_posterior_something():
     settings = PredictionSettings(model="forest", n_trees=50, forest_depth=4)
     run = run_prediction(unit_federation({"bank": 3, "fintech": 2}, settings, n_rows=600))

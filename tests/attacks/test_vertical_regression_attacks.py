@@ -106,6 +106,23 @@ def test_the_table_from_a_few_cells(protocol):
     assert np.abs(guess.values - truth).max() < 1e-6
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_the_table_from_fewer_epochs_than_rows(shuffle):
+    """14 rows, 10 epochs: no linear solve for the inner products, and batches may recur."""
+    setup = federation(LINEAR, epochs=10, shuffle=shuffle)
+    guess, truth = attack("gram-inversion", setup, SecretKind.FEATURES, cells=8)
+    assert guess.status is Status.RECOVERED
+    assert "a search" in guess.evidence["inner products from"]
+    assert np.abs(guess.values - truth).max() < 1e-5
+
+
+def test_a_passive_party_of_a_linear_model_lacks_the_labels():
+    setup = federation(LINEAR, own=3, their=8)
+    guess, _ = attack("score-recovery", setup, SecretKind.PARTIAL_SCORES, coalition=("fintech",))
+    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert "labels are not known" in guess.why
+
+
 def test_a_wrong_cell_is_said_and_nothing_is_named():
     guess, _ = attack("gram-inversion", federation(LINEAR), SecretKind.FEATURES, cells=12, change=2)
     assert guess.status is Status.UNDETERMINED

@@ -51,6 +51,65 @@ def test_what_does_not_apply_is_skipped_with_the_reason(findings):
     assert skipped.score is None
 
 
+def test_noise_of_the_adversary_alone_is_no_defense():
+    """The prediction says exact, and the run agrees; under the partner's noise neither does."""
+    scenario = changed(("sigma = 12.0", 'sigma = 12.0\nparties = ["fintech"]'))
+    work = audit(scenario)
+    work.run()
+    found = {
+        finding.adversary: finding
+        for finding in work.report().findings
+        if finding.attack == "residual-recovery" and finding.defense is not None
+    }
+    assert found["fintech",].theory.verdict == "exact"
+    assert found["fintech",].cells_recovered == 1.0
+    assert found["bank",].theory.verdict != "exact"
+
+
+def test_attacks_for_other_protocols_are_counted_and_not_listed():
+    work = audit()
+    report = work.report()
+    assert {"column-products", "arbiter-collusion", "path-restriction"} <= set(report.for_other_protocols)
+    assert not {finding.attack for finding in report.findings} & set(report.for_other_protocols)
+    assert "residual-sign" in {finding.attack for finding in report.findings}
+
+
+def test_an_attack_for_another_protocol_that_is_named_is_reported_with_the_reason():
+    named = changed(('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["column-products"]'))
+    work = audit(named)
+    work.run()
+    report = work.report()
+    finding = by_key(report)[("fintech",), "column-products", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "vertical-logistic does not give fintech" in finding.why
+    assert "column-products" not in report.for_other_protocols
+
+
+def test_settings_and_defenses_still_say_why_an_attack_is_skipped():
+    secret = changed(("learning_rate = 0.1", 'learning_rate = 0.1\ngradients = "secret-shared"'))
+    work = audit(secret)
+    work.run()
+    finding = by_key(work.report())[("fintech",), "residual-sign", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "its own gradient in every round" in finding.why
+
+
+@pytest.mark.parametrize(("share", "planned"), [("1.0", True), ("0.9999", False)])
+def test_who_knows_every_cell_has_nothing_left_to_find(share, planned):
+    """0.9999 of 92 rows of 7 columns rounds to all of them, which only the run can tell."""
+    text = changed(('parties = ["fintech"]', f'parties = ["fintech"]\n[adversary.knowledge]\ncells = {share}'))
+    text = text.replace('parties = ["bank"]', 'parties = ["bank"]\nattacks = ["residual-sign"]')
+    runs = plan_audit(parse_scenario(text))
+    skips = {task.skip for run in runs for task in run.tasks if task.attack.name == "single-column-recovery"}
+    assert any(skips) is planned
+    work = audit(text)
+    work.run()
+    finding = by_key(work.report())[("fintech",), "single-column-recovery", None]
+    assert finding.outcome is Outcome.SKIPPED
+    assert "nothing is left to find" in finding.why
+    assert not work.failed
+
+
 def test_what_mathematics_forbids_is_no_zero(findings):
     finding = findings[(("bank",), "residual-recovery", None)]
     assert finding.outcome is Outcome.NOT_IDENTIFIABLE

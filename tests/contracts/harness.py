@@ -32,7 +32,12 @@ from fedleak.protocols import PROTOCOLS
 
 CONTROLS = Path(__file__).parent / "controls"
 ISOLATED = Path(__file__).parent / "isolated.py"
-ATTACK_NAMES = [attack.name for attack in ATTACKS]
+# An attack of two ways has a control for each; the second one goes by an alias.
+ATTACK_NAMES = [
+    name
+    for attack in ATTACKS
+    for name in (attack.name, *(alias for alias in attack.aliases if (CONTROLS / f"{alias}.toml").is_file()))
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +78,7 @@ def situation(name: str, *, seed: int = 0, other_secrets: bool = False, defense:
 def _find(runs: tuple[PlannedRun, ...], name: str) -> tuple[PlannedRun, Task]:
     for planned in runs:
         for task in planned.tasks:
-            if task.attack.name == name:
+            if task.attack is ATTACKS.get(name):
                 assert task.skip is None, f"the control of {name} skips it: {task.skip}"
                 return planned, task
     raise AssertionError(f"the control of {name} does not plan it")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from test_defense_scope import FEDERATIONS
 
+import horizontal
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.defenses import DEFENSES
 from fedleak.defenses.gaussian_noise import GaussianNoise
 from fedleak.protocols import PROTOCOLS
+from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
 
 ARBITERED = {"bank": 3, "fintech": 8, "referee": 0}
 
@@ -24,6 +26,10 @@ def steps_seen(result) -> set[str]:
         *FEDERATIONS,
         lambda: vertical(ARBITERED, sealed_arbiter(epochs=1), protocol="vertical-logistic-arbiter"),
         lambda: vertical({"bank": 3, "fintech": 8}, sealed(epochs=1, approximation="cubic")),
+        lambda: horizontal.federation(
+            {name: horizontal.binary(6, 3, i) for i, name in enumerate(("clinic", "hospital", "lab"))},
+            HorizontalLogisticSettings(rounds=2, recovery_threshold=2, dropouts=("lab:1",)),
+        ),
     ],
 )
 def test_a_run_stays_within_the_steps_that_its_protocol_names(make):

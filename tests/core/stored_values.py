@@ -20,7 +20,7 @@ from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Sc
 from fedleak.core.secret import Secret, SecretKind
 from fedleak.core.steps import Role
 from fedleak.core.storage.array_ref import DTYPES
-from fedleak.core.truth import SecretValues, Truth
+from fedleak.core.truth import SecretValues, Served, Truth
 from fedleak.core.view import View
 
 PARTIES = ("active", "passive", "arbiter")
@@ -54,18 +54,16 @@ def ciphers(draw: st.DrawFn) -> CipherArray:
     return CipherArray(draw(names), draw(names), data, shape, draw(words))
 
 
+model_specs = st.builds(
+    ModelSpec, names, st.dictionaries(names, scalars, max_size=3), st.dictionaries(names, arrays(), max_size=3)
+)
 leaves = (
     arrays().map(Array)
     | ciphers()
     | byte_rows().map(lambda rows: IntegerArray(*rows))
     | scalars.map(Scalar)
     | tables()
-    | st.builds(
-        ModelSpec,
-        names,
-        st.dictionaries(names, scalars, max_size=3),
-        st.dictionaries(names, arrays(), max_size=3),
-    )
+    | model_specs
 )
 payloads = st.recursive(leaves, lambda inner: st.dictionaries(names, inner, max_size=3).map(Tree), max_leaves=6)
 
@@ -144,7 +142,14 @@ def secret_values(draw: st.DrawFn) -> SecretValues:
     )
 
 
-truths = st.dictionaries(secrets, secret_values(), max_size=3).map(Truth)
+@st.composite
+def served_models(draw: st.DrawFn) -> Served:
+    rows = draw(tables())
+    confidences = draw(arrays("<f8", shape=(len(rows.ids), 2)))
+    return Served(draw(model_specs), rows, confidences, tuple(rows.columns[:1]))
+
+
+truths = st.builds(Truth, st.dictionaries(secrets, secret_values(), max_size=3), st.none() | served_models())
 
 
 def same(one: object, other: object) -> bool:

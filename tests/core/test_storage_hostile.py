@@ -25,7 +25,7 @@ from fedleak.core.steps import Role
 from fedleak.core.storage import Limits, load_capture, load_view, save_capture, save_view
 from fedleak.core.storage.truth import load_truth, save_truth
 from fedleak.core.transcript import Transcript
-from fedleak.core.truth import SecretValues, Truth
+from fedleak.core.truth import SecretValues, Served, Truth
 from fedleak.core.view import View
 
 HEADER, INDEX, SEGMENT = "header.json", "index.jsonl", "segments/0000.npy"
@@ -308,6 +308,16 @@ def test_a_truth_with_other_secrets_than_listed(tmp_path: Path, owners: list[str
     if owners == ["active", "active"]:
         edit_line(tmp_path / "truth", 1, "secret/owner", "active")
     with pytest.raises(FileFormatError, match="must hold the secrets that its header lists, each once"):
+        load_truth(tmp_path / "truth")
+
+
+@pytest.mark.parametrize("promised", [True, False])
+def test_a_truth_with_a_served_model_that_is_not_there_or_not_promised(tmp_path: Path, promised: bool) -> None:
+    rows = Table(("c",), np.arange(1), np.ones((1, 1)))
+    served = Served(ModelSpec("linear", {}, {}), rows, np.ones((1, 2)))
+    save_truth(Truth({}, None if promised else served), tmp_path / "truth")
+    edit_header(tmp_path / "truth", "content/served", promised)
+    with pytest.raises(FileFormatError, match="must hold the served model that its header promises, once"):
         load_truth(tmp_path / "truth")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedleak.core.errors import CryptoError, PlaintextRangeError
+from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto.secure_aggregation import PRIME, MaskingKey, mask_of, masked, opened_sum
 
 NAMES = ("clinic", "hospital", "lab")
@@ -40,18 +40,26 @@ def test_masks_cancel_over_all_parties_and_change_with_the_round(pair_secrets):
 
 @given(st.lists(st.lists(st.floats(-1000, 1000), min_size=4, max_size=4), min_size=3, max_size=3))
 def test_the_sum_is_exact_to_fixed_point(pair_secrets, vectors):
-    sent = [
-        masked(np.array(vector), 30, mask_of(name, pair_secrets[name], 0, 4))
+    sent = {
+        name: masked(np.array(vector), 30, mask_of(name, pair_secrets[name], 0, 4))
         for name, vector in zip(NAMES, vectors, strict=True)
-    ]
-    assert np.abs(opened_sum(sent, 30) - np.sum(vectors, axis=0)).max() <= 3 * 2.0**-31 + 1e-12
+    }
+    assert np.abs(opened_sum(sent, NAMES, 30) - np.sum(vectors, axis=0)).max() <= 3 * 2.0**-31 + 1e-12
 
 
-def test_a_missing_vector_does_not_go_unnoticed(pair_secrets):
-    values = np.ones(64)
-    sent = [masked(values, 40, mask_of(name, pair_secrets[name], 0, 64)) for name in NAMES[:2]]
+@pytest.mark.parametrize("count", [1, 64])
+def test_a_missing_vector_is_named_and_nothing_is_added_up(pair_secrets, count):
+    """With one entry, a sum with a mask in it is in range half of the time: the range alone would not tell."""
+    sent = {name: masked(np.ones(count), 40, mask_of(name, pair_secrets[name], 0, count)) for name in NAMES[:2]}
+    with pytest.raises(ProtocolError, match="got none from lab"):
+        opened_sum(sent, NAMES, 40)
+
+
+def test_a_mask_that_does_not_cancel_is_noticed(pair_secrets):
+    sent = {name: masked(np.ones(64), 40, mask_of(name, pair_secrets[name], 0, 64)) for name in NAMES}
+    sent["lab"] = masked(np.ones(64), 40, mask_of("lab", pair_secrets["lab"], 1, 64))
     with pytest.raises(PlaintextRangeError, match="mask did not cancel"):
-        opened_sum(sent, 40)
+        opened_sum(sent, NAMES, 40)
 
 
 @pytest.mark.parametrize("key", [0, 1, PRIME - 1, PRIME])

@@ -37,7 +37,8 @@ def test_everybody_knows_the_budget_and_reports_say_what_it_is_not():
     (_, planned) = plan(federation, (AdversarySpec(parties=("fintech",)),), (defense,), parties=parties, n_rows=24)
     facts = planned.tasks[0].facts
     levels = defense.levels(epochs=2, rounds=8, learning_rate=0.1, batch_size=6)
-    assert facts.score_noise == levels.active
+    assert facts.outside_noise == levels.active
+    assert facts.own_noise == levels.passive
     assert facts.options["epsilon"] == 0.5
     assert "does not bound" in " ".join(defense.notes(federation))
     assert "no proof" in " ".join(DpPaillier(as_printed=True).notes(federation))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fedleak.core.errors import InputError
+from fedleak.core.secret import Secret, SecretKind
 from fedleak.defenses.collaboration_check import CollaborationCheck, column_risks
 from fedleak.defenses.confidence_noise import ConfidenceNoise
 from fedleak.defenses.dropout import Dropout
@@ -67,8 +70,6 @@ def test_the_check_before_collaborating_withholds_where_equations_are_exact():
 
 
 def test_correlated_columns_are_found_and_blanked():
-    from dataclasses import replace
-
     federation = unit_federation(WIDE, PredictionSettings())
     bank, fintech = federation.parties
     copied = fintech.train.features.copy()
@@ -80,6 +81,9 @@ def test_correlated_columns_are_found_and_blanked():
     table = next(record.value for record in run.locals["fintech"] if record.name == "features")
     assert np.ptp(table.values[:, 0]) == 0
     assert np.ptp(table.values[:, 1]) > 0.5
+    assert table.values[0, 0] == 0.5, "a public constant: a mean could be solved for"
+    real = run.truth.of(Secret(SecretKind.FEATURES, "fintech")).values
+    np.testing.assert_array_equal(real[:, 0], copied[np.isin(fintech.train.ids, table.ids), 0])
 
 
 def test_the_check_before_releasing_withholds_what_pins_cells_down():
@@ -90,6 +94,17 @@ def test_the_check_before_releasing_withholds_what_pins_cells_down():
     assert utility["released_share"] == 1
     _, tree = released(WIDE, LeakCheck(width=0.9, share=0.1), model="tree")
     assert 0 <= tree["released_share"] < 1
+
+
+def test_columns_kept_out_leave_fewer_unknowns_and_may_make_the_rest_exact():
+    federation = unit_federation(WIDE, PredictionSettings())
+    bank, fintech = federation.parties
+    copied = fintech.train.features.copy()
+    copied[:, :4] = bank.train.features.mean(axis=1, keepdims=True)
+    federation = replace(federation, parties=(bank, replace(fintech, train=replace(fintech.train, features=copied))))
+    assert run_prediction(federation).utility["released_share"] == 1
+    refused = run_prediction(federation, defense=CollaborationCheck(max_correlation=0.4))  # 2 columns, 3 classes
+    assert refused.utility["released_share"] == 0
 
 
 @pytest.mark.parametrize(

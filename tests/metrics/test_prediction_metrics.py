@@ -1,18 +1,27 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from fedleak.audit.judge import judge
+from fedleak.audit.planner import plan
+from fedleak.audit.scenario import AdversarySpec
 from fedleak.core.guess import Guess, Status
-from fedleak.core.knowledge import Knowledge
+from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.payload import Table
 from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.truth import SecretValues
+from fedleak.core.truth import SecretValues, Served
 from fedleak.metrics.branching import Branching, branching
+from fedleak.metrics.branching_rate import BranchingRate
 from fedleak.metrics.column_correlation import mean_absolute_correlation
+from fedleak.metrics.error_by_correlation import ErrorByOwnCorrelation, ErrorByPredictionCorrelation
 from fedleak.metrics.interval_score import IntervalScore
 from fedleak.metrics.squared_error import SquaredError
-from fedleak.models import TreeModel
+from fedleak.models import LinearModel, Link, TreeModel
+from fedleak.protocols.prediction.settings import PredictionSettings
 from fedleak.theory.luo2021.norm_bound import error_bound, sharp_error_bound
 from fedleak.theory.luo2021.path_count import count_paths
+from prediction_runs import run_prediction, unit_federation
 
 IDS = np.arange(4)
 TRUTH = SecretValues(IDS, ("a",), np.array([[0.0], [2.0], [4.0], [2.0]]), np.array([[0.0, 4.0]]))
@@ -41,20 +50,114 @@ def test_interval_score_rewards_narrow_and_punishes_missing():
     assert good.value < nothing.value == good.baseline == 1.0 < wrong.value
 
 
-def test_branching_counts_only_nodes_of_target_columns_on_the_followed_path():
-    tree = TreeModel(
-        ("own", "hidden"),
-        left=np.array([1, -1, 3, -1, -1]),
-        right=np.array([2, -1, 4, -1, -1]),
-        feature=np.array([0, -1, 1, -1, -1]),
-        threshold=np.array([0.5, 0, 0.3, 0, 0]),
-        fractions=np.eye(2)[[0, 0, 0, 1, 0]],
+TREE = TreeModel(
+    ("own", "hidden"),
+    left=np.array([1, -1, 3, -1, -1]),
+    right=np.array([2, -1, 4, -1, -1]),
+    feature=np.array([0, -1, 1, -1, -1]),
+    threshold=np.array([0.5, 0, 0.3, 0, 0]),
+    fractions=np.eye(2)[[0, 0, 0, 1, 0]],
+)
+
+
+def served(model, rows, confidences, own=()):
+    return Served(model.to_spec(), Table(model.columns, np.arange(len(rows)), rows), confidences, own)
+
+
+def rate(rows, cells, knowledge=None):
+    truth = SecretValues(np.arange(len(rows)), ("hidden",), rows[:, 1:], np.array([[0.0, 1.0]]))
+    answer = Guess(
+        Secret(SecretKind.FEATURES, "fintech"), Status.PARTIAL, np.arange(len(cells)), np.array(cells)[:, None]
     )
+    return BranchingRate().score(
+        answer,
+        truth,
+        knowledge or Knowledge(),
+        up_to=frozenset(),
+        rng=np.random.default_rng(0),
+        served=served(TREE, rows, TREE.confidences(rows)),
+    )
+
+
+def test_the_branching_rate_is_that_of_the_true_paths_and_open_cells_turn_like_the_median():
+    rows = np.array([[0.9, 0.1], [0.9, 0.8], [0.9, 0.9], [0.1, 0.8]])  # the last row passes no hidden node
+    found = rate(rows, [0.2, 0.2, 0.7])
+    assert (found.value, found.baseline, found.n) == (2 / 3, 2 / 3, 3)
+    assert rate(rows, [0.2, 0.7, 0.7]).value == 1
+    assert rate(rows, [np.nan] * 3).value == found.baseline
+    known = KnownCells("fintech", np.array([1]), np.array([0]), np.array([0.8]))
+    assert rate(rows, [0.2, 0.2, 0.7], Knowledge((known,))).value == 1, "a known cell turns as in the baseline"
+    assert rate(rows[3:], [0.2]) is None, "no node was compared"
+
+
+def test_there_is_no_branching_rate_without_a_tree():
+    assert score(BranchingRate(), guess(TRUTH.values)) is None
+    model = LinearModel(("a",), np.ones((1, 1)), np.zeros(1), Link.SIGMOID)
+    rows = TRUTH.values
+    answer = BranchingRate().score(
+        guess(rows),
+        TRUTH,
+        Knowledge(),
+        up_to=frozenset(),
+        rng=np.random.default_rng(0),
+        served=served(model, rows, model.confidences(rows)),
+    )
+    assert answer is None
+
+
+def test_errors_that_fall_with_the_correlation_give_minus_one():
+    rng = np.random.default_rng(0)
+    own = rng.random(400)
+    share = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    hidden = share * own[:, None] + (1 - share) * rng.random((400, 5))
+    names = ("own", *(f"h{i}" for i in range(5)))
+    model = LinearModel(names, np.ones((1, 6)), np.zeros(1), Link.SIGMOID)
+    rows = np.column_stack([own, hidden])
+    truth = SecretValues(np.arange(400), names[1:], hidden, np.array([[0.0, 1.0]] * 5))
+    confidences = np.column_stack([own, 1 - own])
+    confidences[7] = np.nan  # a withheld row
+    errors = 0.5 - 0.1 * np.arange(5)
+    for metric in (ErrorByOwnCorrelation(), ErrorByPredictionCorrelation()):
+        for sign, expected in ((1, -1.0), (-1, 1.0)):
+            answer = Guess(Secret(SecretKind.FEATURES, "f"), Status.PARTIAL, truth.ids, hidden + errors[::sign])
+            found = metric.score(
+                answer,
+                truth,
+                Knowledge(),
+                up_to=frozenset(),
+                rng=np.random.default_rng(0),
+                served=served(model, rows, confidences, ("own",)),
+            )
+            assert found.value == pytest.approx(expected)
+            assert found.n == 5
+            assert found.ci[0] <= found.value <= found.ci[1] or found.ci[0] == pytest.approx(found.ci[1])
+            few = SecretValues(truth.ids, names[1:4], hidden[:, :3], truth.ranges[:3])
+            short = Guess(answer.secret, answer.status, answer.ids, answer.values[:, :3])
+            assert metric.score(short, few, Knowledge(), up_to=frozenset(), rng=rng, served=None) is None
+
+
+def test_an_audit_of_a_forest_shows_error_cells_and_branching_rate():
+    federation = unit_federation({"bank": 3, "fintech": 4}, PredictionSettings(model="forest", n_trees=10))
+    adversary = AdversarySpec(parties=("bank",), attacks=("posterior-inference", "forest-path-restriction"))
+    facts = tuple(party.facts for party in federation.parties)
+    (planned,) = plan(federation, (adversary,), (), parties=facts, n_rows=200)
+    run = run_prediction(planned.federation)
+    for task in planned.tasks:
+        view = run.view(("bank",), task.target, task.facts)
+        found = task.attack().run(view, rng=np.random.default_rng(0))
+        finding = judge(task, None, found, run.truth, view.knowledge, 0.0, np.random.default_rng(0))
+        names = {score.metric for score in (finding.score, *finding.further_scores)}
+        assert {"mse-per-feature", "cells-recovered", "branching-rate", "error-by-own-correlation"} <= names
+        assert finding.cells_recovered is not None
+    assert finding.score.metric == "interval-score"
+
+
+def test_branching_counts_only_nodes_of_target_columns_on_the_followed_path():
     truth = np.array([[0.9, 0.1], [0.9, 0.8], [0.1, 0.8]])
     guessed = np.array([[0.9, 0.2], [0.9, 0.2], [0.1, 0.2]])
-    assert branching(tree, guessed, truth, [1]) == Branching(1, 2)
+    assert branching(TREE, guessed, truth, [1]) == Branching(1, 2)
     assert Branching(0, 0).rate is None
-    counts = count_paths(tree, truth[:, :1], np.array([0]), tree.confidences(truth))
+    counts = count_paths(TREE, truth[:, :1], np.array([0]), TREE.confidences(truth))
     assert counts.n_paths == 3
     assert counts.by_own_features.tolist() == [2, 2, 1]
     assert counts.by_prediction.tolist() == [1, 1, 1]

@@ -83,12 +83,6 @@ def test_a_torch_sequential_is_read_as_a_network() -> None:
     np.testing.assert_allclose(convert(net, COLUMNS).confidences(rows), expected, atol=1e-6)
 
 
-def test_a_torch_module_of_another_kind_is_refused_by_name() -> None:
-    torch = pytest.importorskip("torch")
-    with pytest.raises(InputError, match="Tanh"):
-        convert(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2)), COLUMNS)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ["logistic", "tree", "forest", "network"])
 def test_a_model_survives_its_spec_and_its_file(kind: str, tmp_path: Path) -> None:

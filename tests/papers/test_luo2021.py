@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 
 from data_files import require_data
+from fedleak.attacks.features.equality_solving import EqualitySolving
+from fedleak.audit.progress import Silent
+from fedleak.defenses.collaboration_check import CollaborationCheck
+from fedleak.defenses.hidden_model import HiddenModel
+from fedleak.defenses.top_label import TopLabel
 from fedleak.models.linear import Link
-from fedleak.papers.luo2021 import fig5
+from fedleak.papers.luo2021 import defenses, fig5
 from fedleak.papers.luo2021.authors_model import one_sigmoid_a_class
+from fedleak.papers.luo2021.defended import DefendedTrial, attacked, costs, reference_figures
+from fedleak.papers.luo2021.defenses import PRIOR, Case, DefensesExperiment
 from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
 from fedleak.papers.luo2021.references import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
 from fedleak.papers.luo2021.trial import Rows, split_rows, target_columns
+from fedleak.protocols.prediction.settings import PredictionSettings
 
 
 def test_the_bank_table_is_the_authors():
@@ -59,3 +67,45 @@ def test_the_authors_regression_has_a_sigmoid_a_class_and_learns():
     assert np.array_equal(model.weights, same.weights)
     assert (confidences.argmax(axis=1) == table.labels[rows.predict]).mean() > 0.9
     assert np.abs(confidences.sum(axis=1) - 1).max() > 0.01
+
+
+def test_defenses_are_paired_with_the_undefended_run_and_their_costs_stand_beside():
+    require_data("sensorless_drive")
+    table = paper_table("drive")
+    trial = DefendedTrial.start(table, 0.2, PredictionSettings(), 0, (1000, 100))
+    plain, hidden = trial.under(None), trial.under(HiddenModel())
+    assert np.array_equal(plain.hidden.values, hidden.hidden.values)
+    assert attacked(plain, EqualitySolving(), 0).figures["within_1_percent"] == 1
+    skipped = attacked(hidden, EqualitySolving(), 0)
+    assert not skipped.figures
+    assert "does not reveal a trained linear model" in skipped.why
+    refused = trial.under(CollaborationCheck())
+    assert costs(refused)["released_share"] == 0
+    assert "accuracy" not in costs(refused)
+    assert attacked(refused, EqualitySolving(), 0).why == (
+        "nothing is released: no more unknown columns take part than the 10 equations a row"
+    )
+    assert costs(plain)["columns_kept_out"] == 0 < costs(refused)["columns_kept_out"]
+    half = reference_figures(plain, 0.5, 0)
+    assert half["mse"] == pytest.approx(np.mean((plain.hidden.values - 0.5) ** 2))
+
+
+def test_the_experiment_on_defenses_gives_a_row_for_every_defense_and_attack(monkeypatch):
+    require_data("sensorless_drive")
+    small = Case("LR", PredictionSettings(), (EqualitySolving(),), {"top label": TopLabel()}, (600, 60))
+    monkeypatch.setattr(defenses, "cases", lambda *, quick: (small,))
+    monkeypatch.setattr(defenses, "REAL", ("drive",))
+    rows = list(DefensesExperiment().rows(quick=True, progress=Silent()))
+    found = {(row.setting["unknown share"], row.setting["defense"], row.setting["method"]): row for row in rows}
+    assert {key[1:] for key in found} == {
+        ("none", "equality-solving"),
+        ("none", UNIFORM),
+        ("none", HALF),
+        ("none", PRIOR),
+        ("top label", "equality-solving"),
+    }
+    assert found[0.2, "none", "equality-solving"].measured["mse"] < 1e-10 < found[0.2, "none", UNIFORM].measured["mse"]
+    label = found[0.4, "top label", "equality-solving"]
+    assert label.measured["mse"] is None
+    assert label.note.startswith("1 of 1 trials: not_identifiable")
+    assert label.measured["accuracy"] == found[0.4, "none", "equality-solving"].measured["accuracy"]

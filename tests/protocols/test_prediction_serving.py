@@ -80,6 +80,25 @@ def test_a_model_of_other_columns_or_of_another_kind_is_an_error(tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (PredictionSettings(model="opaque"), "audit_model"),
+        (PredictionSettings(prediction_share=1.0), "must be below 1 where a model is trained"),
+    ],
+)
+def test_what_a_scenario_cannot_train_is_an_error(settings, said):
+    with pytest.raises(InputError, match=said):
+        run_prediction(unit_federation(TWO, settings))
+
+
+def test_an_opaque_model_is_a_model_and_of_no_kind():
+    facts = tuple(party.facts for party in unit_federation(TWO, PredictionSettings()).parties)
+    found = VerticalPrediction.reveals(PredictionSettings(model="opaque"), facts, ("bank",))
+    assert Capability.MODEL in found
+    assert not found & {Capability.LINEAR_MODEL, Capability.TREE_MODEL, Capability.FOREST_MODEL}
+
+
 def test_coalitions_collapse_and_one_victim_is_answered_for():
     run = run_prediction(unit_federation({"bank": 2, "fintech": 2, "shop": 3}, PredictionSettings()))
     guess = EqualitySolving().run(view_of(run, ("bank", "shop")), rng=RNG)

@@ -298,3 +298,11 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
         file.truncate(4 * MAX_CHARACTERS + 1)
     with pytest.raises(FileFormatError, match="bytes"):
         read(path)
+
+
+def test_a_report_from_before_attacks_were_left_out_is_still_read() -> None:
+    report = replace(sample_report(), for_other_protocols=("column-products",))
+    old = to_json(report)
+    assert loads(json.dumps(old)).for_other_protocols == ("column-products",)
+    del old["for_other_protocols"]
+    assert loads(json.dumps(old)).for_other_protocols == ()

@@ -115,3 +115,11 @@ def test_a_name_breaks_after_a_hyphen() -> None:
     stream = io.StringIO()
     Console(file=stream, width=12).print(Name("residual-from-own-gradient"))
     assert stream.getvalue().split() == ["residual-", "from-own-", "gradient"]
+
+
+def test_attacks_for_other_protocols_take_one_line() -> None:
+    assert "other protocols" not in printed(sample_report())
+    some = replace(sample_report(), for_other_protocols=("column-products", "path-restriction"))
+    assert "2 attacks are made for other protocols and left out" in flat(printed(some))
+    one = replace(sample_report(), for_other_protocols=("column-products",))
+    assert "1 attack is made for other protocols and left out" in flat(printed(one))

@@ -17,9 +17,8 @@ from fedleak.theory.condition import State
 from fedleak.theory.hu2022.cubic_label import cubic_safe_rounds
 from fedleak.theory.hu2022.dp_paillier import noise_levels
 from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound
-from fedleak.theory.hu2022.label_by_sign import safe_rounds
+from fedleak.theory.hu2022.label_by_sign import noisy_safe_rounds, safe_rounds
 from fedleak.theory.hu2022.merged_ratios import epochs_to_merge
-from fedleak.theory.hu2022.noisy_label_by_sign import noisy_safe_rounds
 from fedleak.theory.hu2022.noisy_utility import utility_bound
 from fedleak.theory.hu2022.sensitivity import score_sensitivity, weight_sensitivity
 from fedleak.theory.hu2022.single_feature import epochs_for_values

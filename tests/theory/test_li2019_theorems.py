@@ -14,7 +14,7 @@ from fedleak.protocols.horizontal.logistic import HorizontalLogistic
 from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
 from fedleak.theory.condition import State
 from fedleak.theory.li2019.binary_uniqueness import BinaryUniqueness, expected_doubles, fewest_columns, table_bits
-from fedleak.theory.li2019.linear_update import LinearUpdate, rounds_needed
+from fedleak.theory.li2019.linear_update import LinearUpdate, n_batches, rounds_needed
 from fedleak.theory.li2019.local_update import LocalUpdate, closed_form, exactness_limit
 from fedleak.theory.li2019.real_factors import freedom, other_factors, product_of
 
@@ -93,3 +93,32 @@ def test_theorem_1_at_small_and_large_rates():
     assert LocalUpdate.assess(small).state is State.HOLDS
     large = facts(n_rows=44, update="asynchronised", learning_rate=0.1)
     assert LocalUpdate.assess(large).state is State.FAILS
+
+
+def sized(hospital: int, *others: int, columns: int = 20, **changes) -> Facts:
+    """Parties with rows of their own; the hospital is the adversary."""
+    names = ("hospital", "clinic", "praxis")
+    counts = (hospital, *others)
+    parties = tuple(PartyFacts(names[i], Role.ACTIVE, columns, n_rows=n) for i, n in enumerate(counts))
+    own = HorizontalLogisticSettings(**{"rounds": 60, "batch_size": 0, **changes})
+    return HorizontalLogistic.facts(own, parties, max(counts)).seen_by(
+        ("hospital",), frozenset({Capability.UPDATE_SUM})
+    )
+
+
+def test_predictions_go_by_the_victims_rows():
+    """A large adversary does not make a small victim any safer."""
+    assert BinaryUniqueness.assess(sized(500, 10)).state is State.HOLDS
+    assert BinaryUniqueness.assess(sized(10, 500)).state is State.FAILS
+    assert BinaryUniqueness.assess(sized(500, 10, 10)).state is State.FAILS, "20 rows in one sum"
+    assert LinearUpdate.assess(sized(500, 10, batch_size=10)).state is State.HOLDS
+    assert LinearUpdate.assess(sized(10, 500, batch_size=10)).state is State.FAILS
+    rate = exactness_limit(20, 10)
+    local = {"update": "asynchronised", "learning_rate": rate, "batch_size": 5}
+    assert LocalUpdate.assess(sized(500, 10, **local)).state is State.HOLDS
+    assert LocalUpdate.assess(sized(10, 500, **local)).state is State.FAILS
+
+
+def test_batches_of_several_parties_come_round_together():
+    assert n_batches(sized(100, 20, 30, batch_size=10)) == 6
+    assert n_batches(sized(100, 20, batch_size=10)) == 2

@@ -90,9 +90,10 @@ def facts(**changes) -> Facts:
 
 def test_what_it_takes_to_recover_the_inner_products():
     assert GramRecovery.assess(facts()).state is State.HOLDS
-    assert GramRecovery.assess(facts(n_epochs=20)).state is State.FAILS
+    assert GramRecovery.assess(facts(n_epochs=20)).state is State.UNKNOWN, "a search may succeed"
+    assert GramRecovery.assess(facts(n_epochs=4)).state is State.FAILS, "120 scores for 145 unknowns"
     assert GramRecovery.assess(facts(batch_size=15)).state is State.FAILS
-    assert GramRecovery.assess(facts(options={"shuffle": False})).state is State.FAILS
+    assert GramRecovery.assess(facts(options={"shuffle": False})).state is State.UNKNOWN, "only a search is left"
     assert GramRecovery.assess(facts(score_noise=1.0)).state is State.FAILS
     assert GramRecovery.assess(facts(options={})).state is State.UNKNOWN
 

@@ -1,16 +1,16 @@
-"""Audit a model of your own: a scikit-learn estimator, a torch module, or any model of ours.
+"""Audit a model of your own: anything that gives confidences for rows.
 
     report = audit_model(estimator, frame, labels, hidden=["deposit", "visits"])
     show(report)
 
 The holder of the other columns and of the predictions is the adversary; ``hidden`` are the columns of its partner.
+A model whose kind is known (logistic regression, tree, forest, ReLU network) is served with its parameters. Any other
+is served as an opaque model: the adversary may ask it about any rows, and sees nothing of the object.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,13 +24,14 @@ from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
 from fedleak.core.federation import Federation, Party, Slice
 from fedleak.core.hints import nearest_or_list
+from fedleak.core.payload import ModelSpec
 from fedleak.core.report import Report
 from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.data.spec import DataSpec
 from fedleak.models.convert import convert
-from fedleak.models.file import save_model
-from fedleak.models.model import Model
+from fedleak.models.interpret import interpret
+from fedleak.models.model import Model, arranged
 from fedleak.models.tree import TreeOutput
 from fedleak.protocols.prediction.serving import VerticalPrediction
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACTIVE, PASSIVE = "label holder", "partner"
-SERVED_AS = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network"}
+SERVED_AS = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network", "opaque": "opaque"}
+EXAMPLE_ROWS = 50  # that a model is tried on before anything runs
 
 
 def audit_model(
@@ -60,18 +62,17 @@ def audit_model(
     default.
     """
     names, values = _table(rows, columns)
-    served = convert(model, None if _knows_names(model) else names, output=TreeOutput.FRACTIONS)
-    ordered = served.arrange(values, names)
-    with tempfile.TemporaryDirectory(prefix="fedleak-") as folder:
-        path = Path(folder) / "model.npz"
-        save_model(served, path)
-        scenario = _scenario(served, path, hidden, attacks, tuple(defenses), seed)
-        federation = _federation(served, ordered, np.asarray(labels), hidden, scenario)
-        facts = tuple(party.facts for party in federation.parties)
-        planned = plan(federation, scenario.adversaries, scenario.defenses, parties=facts, n_rows=len(values))
-        audit = Audit(scenario, planned, lambda _: MemorySink(), Silent())
-        audit.run()
-        return audit.report()
+    inputs = _inputs(model) or names
+    ordered = arranged(values, names, inputs)
+    served = convert(model, inputs, output=TreeOutput.FRACTIONS, example=ordered[:EXAMPLE_ROWS])
+    scenario = _scenario(served, hidden, attacks, tuple(defenses), seed)
+    classes = np.asarray(getattr(model, "classes_", np.unique(labels)))
+    federation = _federation(served, ordered, np.asarray(labels), classes, hidden, scenario)
+    facts = tuple(party.facts for party in federation.parties)
+    planned = plan(federation, scenario.adversaries, scenario.defenses, parties=facts, n_rows=len(values))
+    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=VerticalPrediction(served))
+    audit.run()
+    return audit.report()
 
 
 def show(report: Report) -> None:
@@ -93,20 +94,24 @@ def _table(rows: pd.DataFrame | FloatArray, columns: Sequence[str] | None) -> tu
     return tuple(columns), values
 
 
-def _knows_names(model: object) -> bool:
-    """Fitted on a data frame, or a Pipeline whose first step was."""
-    steps = getattr(model, "steps", None)
-    return hasattr(steps[0][1] if steps else model, "feature_names_in_")
+def _inputs(model: object) -> tuple[str, ...]:
+    """The names of the inputs, where the model knows them: ours do, and estimators fitted on a data frame."""
+    if isinstance(model, ModelSpec):
+        model = interpret(model)
+    if isinstance(model, Model):
+        return model.columns
+    steps = getattr(model, "steps", None)  # of a Pipeline: its first step was fitted on the frame
+    names: Sequence[object] = getattr(steps[0][1] if steps else model, "feature_names_in_", ())
+    return tuple(str(name) for name in names)
 
 
 def _scenario(
-    model: Model, path: Path, hidden: Sequence[str], attacks: Sequence[str], defenses: tuple[Defense, ...], seed: int
+    model: Model, hidden: Sequence[str], attacks: Sequence[str], defenses: tuple[Defense, ...], seed: int
 ) -> Scenario:
     own = tuple(name for name in model.columns if name not in set(hidden))
     output = getattr(model, "output", TreeOutput.ONE_HOT)
     settings = PredictionSettings(
         model=SERVED_AS[model.to_spec().kind],
-        model_file=str(path),
         prediction_share=1.0,
         unit_box=False,
         tree_output=TreeOutput(output).value,
@@ -130,7 +135,12 @@ def _scenario(
 
 
 def _federation(
-    model: Model, rows: FloatArray, labels: AnyArray, hidden: Sequence[str], scenario: Scenario
+    model: Model,
+    rows: FloatArray,
+    labels: AnyArray,
+    classes: AnyArray,
+    hidden: Sequence[str],
+    scenario: Scenario,
 ) -> Federation:
     for name in hidden:
         if name not in model.columns:
@@ -141,9 +151,8 @@ def _federation(
         raise InputError("hidden must name at least one column; got none")
     if labels.shape != (len(rows),):
         raise InputError(f"labels must be one a row, {len(rows)}; got shape {labels.shape}")
-    classes = np.unique(labels)
-    if len(classes) > model.n_classes:
-        raise InputError(f"labels must be of the model's {model.n_classes} classes; got {len(classes)}")
+    if len(classes) > model.n_classes or not np.isin(labels, classes).all():
+        raise InputError(f"labels must be of the model's {model.n_classes} classes; got {np.unique(labels)[:20]}")
     codes = np.searchsorted(classes, labels)
     ids = np.arange(len(rows))
     parties = []

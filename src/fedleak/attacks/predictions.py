@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.queried_model import queried_model
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError, MissingFromViewError
 from fedleak.core.guess import Guess, Status
 from fedleak.core.payload import Array, ModelSpec, Scalar, ScalarValue, Table
 from fedleak.core.view import View
+from fedleak.models import opaque
 from fedleak.models.affine import behind_scaler
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
@@ -30,6 +32,7 @@ class Release:
     digits: int | None = None  # they are rounded to so many decimal digits
     rounded_down: bool = False
     noise: float = 0.0  # standard deviation
+    top_label: bool = False  # a one for the predicted class stands for all of them
 
     @property
     def unit(self) -> float:
@@ -69,6 +72,10 @@ class PredictionCase:
     @property
     def n_unknown(self) -> int:
         return len(self.unknown_positions)
+
+    @property
+    def unknown_columns(self) -> tuple[str, ...]:
+        return tuple(self.model.columns[position] for position in self.unknown_positions)
 
     def inputs(self, unknown: FloatArray, of: IntArray | None = None) -> FloatArray:
         """Whole rows for the model, from own columns and values of the unknown ones; of all rows or of some."""
@@ -138,13 +145,15 @@ def release_of(view: View) -> Release:
         int(digits) if isinstance(digits, int) else None,
         options.get("confidence_rounding") == "down",
         float(noise) if isinstance(noise, int | float) else 0.0,
+        options.get("top_label") is True,
     )
 
 
 def _model(view: View) -> Model:
     for message in view.at(steps.MODEL):
         if isinstance(message.payload, ModelSpec):
-            return interpret(message.payload)
+            spec = message.payload
+            return queried_model(view, spec) if spec.kind == opaque.KIND else interpret(spec)
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no model")
 
 

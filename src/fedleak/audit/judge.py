@@ -36,10 +36,12 @@ def judge(
     values = truth.of(guess.secret)
     scores: list[Score] = []
     if np.isfinite(guess.values).any() and guess.status is not Status.NOT_IDENTIFIABLE:
-        scores = [
-            metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng)
+        served = truth.served_to(task.adversary.parties)
+        found = [
+            metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng, served=served)
             for metric in metrics_for(guess.secret.kind, task.attack.measured_by)
         ]
+        scores = [score for score in found if score is not None]
     main = scores[0] if scores else None
     outcome = _outcome(guess.status, main)
     why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why

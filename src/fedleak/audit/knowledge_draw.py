@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fedleak.audit.scenario import KnowledgeSpec
@@ -10,6 +12,7 @@ from fedleak.core.errors import ScenarioError
 from fedleak.core.federation import Federation, Party
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.payload import Table
+from fedleak.data.column_steps import regular_step
 
 
 def draw_knowledge(
@@ -36,8 +39,14 @@ def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
     for index, name in enumerate(party.columns):
         values = party.train.features[:, index]
         low, high = (float(values.min()), float(values.max())) if spec.ranges else (None, None)
-        found.append(KnownColumn(party.name, name, _kind(values) if spec.kinds else None, low, high))
+        known = KnownColumn(party.name, name, low=low, high=high)
+        found.append(_with_kind(known, values) if spec.kinds else known)
     return found
+
+
+def _with_kind(column: KnownColumn, values: FloatArray) -> KnownColumn:
+    found, column = regular_step(values), replace(column, kind=_kind(values))
+    return column if found is None else replace(column, step=found.step, slack=found.slack)
 
 
 def _kind(values: FloatArray) -> ColumnKind:

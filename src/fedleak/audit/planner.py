@@ -18,9 +18,13 @@ from fedleak.core.federation import Federation
 from fedleak.core.finding import Mode
 from fedleak.core.hooks import Hook
 from fedleak.core.protocol import Protocol
-from fedleak.core.secret import JOINT, Secret
+from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
+
+OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
+OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +116,28 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
     seen = facts.seen_by(coalition, capabilities)
     wanted = {ATTACKS.get(name).name for name in adversary.attacks}
     for attack in ATTACKS:
-        if wanted and attack.name not in wanted:
+        if attack.name not in wanted if wanted else _is_foreign(attack, protocol):
             continue
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
             yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
+
+
+def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec, ...]) -> tuple[str, ...]:
+    """Attacks that are left out, since no setting of the protocol gives anybody what they need. Those that an
+    adversary names are planned all the same, and skipped with the reason."""
+    named = {ATTACKS.get(name) for adversary in adversaries for name in adversary.attacks}
+    if all(adversary.attacks for adversary in adversaries):
+        return ()
+    found = PROTOCOLS.get(protocol)
+    return tuple(attack.name for attack in ATTACKS if attack not in named and _is_foreign(attack, found))
+
+
+def _is_foreign(attack: type[Attack], protocol: type[Protocol]) -> bool:
+    if attack.requires - protocol.may_reveal - OF_KNOWLEDGE:
+        return True
+    return attack.deviation is not None and bool(DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps)
 
 
 def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
@@ -141,6 +161,8 @@ def _reason_to_skip(
         return f"no party outside {who} holds {attack.produces.value}"
     if attack.deviation is not None and adversary.mode is not Mode.ACTIVE:
         return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
+    if adversary.knowledge.cells >= 1 and attack.produces in OF_CELLS:
+        return NOTHING_LEFT
     missing = sorted(capability.value for capability in attack.requires - capabilities)
     if missing:
         return f"{protocol.name} does not give {who} {', '.join(missing)}"

@@ -11,14 +11,22 @@ from fedleak.audit.advisor import advice
 from fedleak.audit.environment import environment
 from fedleak.audit.judge import judge, unscored
 from fedleak.audit.knowledge_draw import draw_knowledge
-from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.audit.progress import Progress, WatchedSink
 from fedleak.audit.randomness import attack_stream, stream
 from fedleak.audit.scenario import Scenario
 from fedleak.audit.scenario_file import defense_label
 from fedleak.audit.scenario_json import scenario_json
-from fedleak.core.errors import FedleakError, InputError, MissingExtraError
+from fedleak.core.errors import (
+    FedleakError,
+    InputError,
+    MissingExtraError,
+    MissingFromViewError,
+    NotReplayableError,
+)
 from fedleak.core.finding import Finding, Outcome
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.protocol import Protocol
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.run import Run
 from fedleak.core.sink import Sink
@@ -31,9 +39,17 @@ class Audit:
     """Work through a plan. ``report()`` is good at any time, so an interruption loses nothing."""
 
     def __init__(
-        self, scenario: Scenario, runs: Sequence[PlannedRun], sink_for: SinkFactory, progress: Progress
+        self,
+        scenario: Scenario,
+        runs: Sequence[PlannedRun],
+        sink_for: SinkFactory,
+        progress: Progress,
+        *,
+        protocol: Protocol | None = None,
     ) -> None:
+        """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance."""
         self._scenario = scenario
+        self._protocol = protocol or PROTOCOLS.get(scenario.protocol)()
         self._runs = runs
         self._sink_for = sink_for
         self._progress = progress
@@ -66,6 +82,7 @@ class Audit:
             runs=tuple(self._summaries),
             findings=tuple(findings),
             advice=advice(findings, [task for _, task in self._tasks()]),
+            for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
         )
 
     def _tasks(self) -> list[tuple[PlannedRun, Task]]:
@@ -104,7 +121,7 @@ class Audit:
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
             # The same stream for every run: runs differ by their defense and deviation, not by luck.
-            return PROTOCOLS.get(federation.protocol)().run(
+            return self._protocol.run(
                 federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
             )
 
@@ -115,11 +132,13 @@ class Audit:
         began = time.perf_counter()
         try:
             knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
+            if _all_known(task, run, knowledge):
+                return unscored(task, label, Outcome.SKIPPED, NOTHING_LEFT)
             view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
             guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
             seconds = time.perf_counter() - began
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
-        except MissingExtraError as error:
+        except (MissingExtraError, MissingFromViewError, NotReplayableError) as error:
             return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
         except InputError:
             raise
@@ -127,6 +146,14 @@ class Audit:
             self.failed = True
             why = f"{type(error).__name__}: {error}"
             return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
+
+
+def _all_known(task: Task, run: Run, knowledge: Knowledge) -> bool:
+    """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
+    if task.target.kind not in OF_CELLS:
+        return False
+    values = run.truth.of(task.target)
+    return bool(knowledge.cell_mask(task.target.owner, values.ids, len(values.columns)).all())
 
 
 MAX_FOLDER_CHARS = 100

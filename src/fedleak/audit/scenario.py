@@ -80,7 +80,7 @@ class KnowledgeSpec:
 
     cells: float = setting(0.0, "share of the victim's cells that it knows, drawn at random", unit="0 to 1")
     ranges: bool = setting(False, "it knows the lowest and highest value of each of the victim's columns")
-    kinds: bool = setting(False, "it knows which of the victim's columns are binary or whole numbers")
+    kinds: bool = setting(False, "it knows which of the victim's columns are binary or whole numbers, and their steps")
     sample: int = setting(0, "rows of similar people, from the held-out rows, that it has", unit="rows")
 
     def __post_init__(self) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 from rich.table import Table
 
 from fedleak.audit.advisor import remedies
-from fedleak.audit.planner import PlannedRun, Task
+from fedleak.audit.planner import PlannedRun, Task, attacks_for_other_protocols
 from fedleak.audit.planning import plan_check
 from fedleak.audit.scenario_file import built_in_scenario, defense_label, load_scenario
 from fedleak.cli.output import plain_console, write_json
 from fedleak.core.report import SCHEMA_VERSION
+from fedleak.report.wording import left_out
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import Assessment
 
@@ -20,10 +22,11 @@ from fedleak.theory.condition import Assessment
 def check_command(scenario: Path | None, json: str | None) -> None:
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
     planned = plan_check(chosen)
+    foreign = attacks_for_other_protocols(chosen.protocol, chosen.adversaries)
     if json is not None:
-        write_json(_as_json(chosen.title, planned), json)
+        write_json(_as_json(chosen.title, planned, foreign), json)
     if json != "-":
-        _show(planned)
+        _show(planned, foreign)
 
 
 def _tasks(planned: tuple[PlannedRun, ...]) -> list[tuple[str | None, Task]]:
@@ -40,7 +43,7 @@ def _assessments(planned: tuple[PlannedRun, ...]) -> list[tuple[tuple[str, ...],
     return list(found.values())
 
 
-def _as_json(title: str, planned: tuple[PlannedRun, ...]) -> dict[str, object]:
+def _as_json(title: str, planned: tuple[PlannedRun, ...], foreign: Sequence[str]) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "title": title,
@@ -70,10 +73,11 @@ def _as_json(title: str, planned: tuple[PlannedRun, ...]) -> dict[str, object]:
             for defense, task in _tasks(planned)
         ],
         "advice": list(remedies([task for _, task in _tasks(planned)])),
+        "for_other_protocols": list(foreign),
     }
 
 
-def _show(planned: tuple[PlannedRun, ...]) -> None:
+def _show(planned: tuple[PlannedRun, ...], foreign: Sequence[str]) -> None:
     console = plain_console()
     table = Table("adversary", "defense", "theorem", "state", "conditions", title="Theorems", title_justify="left")
     for parties, defense, assessment in _assessments(planned):
@@ -92,5 +96,7 @@ def _show(planned: tuple[PlannedRun, ...]) -> None:
             " + ".join(task.adversary.parties), defense or "none", task.attack.name, str(task.target), expected
         )
     console.print(table)
+    if foreign:
+        typer.echo(left_out(foreign))
     for line in remedies([task for _, task in _tasks(planned)]):
         typer.echo(f"- {line}")

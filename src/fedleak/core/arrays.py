@@ -23,3 +23,17 @@ def freeze(array: npt.NDArray[ScalarType]) -> npt.NDArray[ScalarType]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def settled(array: npt.NDArray[ScalarType]) -> npt.NDArray[ScalarType]:
+    """A read-only array whose memory nobody can write to any more: a copy, unless that is so already."""
+    return freeze(array.copy()) if _can_be_written(array) else freeze(array)
+
+
+def _can_be_written(array: AnyArray) -> bool:
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    return False

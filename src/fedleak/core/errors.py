@@ -7,6 +7,7 @@
     │   ├── FileFormatError   a transcript, view or report that cannot be read
     │   ├── KeySizeError      a key that is too small to mean anything
     │   ├── UnknownNameError  no attack, defense, protocol ... of that name
+    │   ├── UnreadableModelError  a model whose parameters we cannot read; it may still be asked
     │   └── MissingExtraError an optional package that is not installed
     ├── RunError              the run failed (exit code 3)
     │   ├── CryptoError       a cryptographic operation failed
@@ -51,6 +52,10 @@ class KeySizeError(InputError):
 
 
 class UnknownNameError(InputError):
+    pass
+
+
+class UnreadableModelError(InputError):
     pass
 
 

@@ -6,8 +6,9 @@ Facts come from a scenario or from a view, so ``check`` and ``audit`` share one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import hypot
 from types import MappingProxyType
 
 from fedleak.core.capability import Capability
@@ -21,19 +22,21 @@ class PartyFacts:
     name: str
     role: Role
     n_features: int | None = None
+    score_noise: float | None = None  # where it is not what ``Facts`` has for all
+    n_rows: int | None = None  # where parties hold rows of their own
 
 
 @dataclass(frozen=True)
 class Facts:
     protocol: str
     parties: tuple[PartyFacts, ...]
-    n_rows: int | None = None
+    n_rows: int | None = None  # of training; of the largest party where parties hold rows of their own
     batch_size: int | None = None
     n_epochs: int | None = None
     learning_rate: float | None = None
     initialisation: str | None = None
     approximation: str | None = None
-    score_noise: float | None = 0.0  # standard deviation of noise on the scores that parties share
+    score_noise: float | None = 0.0  # standard deviation of noise on the scores that parties share; the largest of all
     max_row_norm: float | None = None  # a bound on the 2-norm of a whole row, over all parties
     cipher: str | None = None
     key_bits: int | None = None
@@ -59,6 +62,30 @@ class Facts:
 
     def with_max_row_norm(self, bound: float | None) -> Facts:
         return replace(self, max_row_norm=bound)
+
+    def with_score_noise(self, levels: Mapping[str, float]) -> Facts:
+        """Noise on the scores that these parties share, and none on those of the others."""
+        parties = tuple(replace(party, score_noise=levels.get(party.name, 0.0)) for party in self.parties)
+        return replace(self, parties=parties, score_noise=max(levels.values(), default=0.0))
+
+    @property
+    def outside_noise(self) -> float | None:
+        """Deviation of the noise in the sum of all scores from outside: what the adversary cannot take off."""
+        return self._noise([party for party in self.parties if party.name not in self.adversary])
+
+    @property
+    def own_noise(self) -> float | None:
+        """The same for the coalition's own scores."""
+        return self._noise([party for party in self.parties if party.name in self.adversary])
+
+    def _noise(self, parties: Sequence[PartyFacts]) -> float | None:
+        levels = [
+            self.score_noise if party.score_noise is None else party.score_noise
+            for party in parties
+            if party.role in _HOLDS_COLUMNS
+        ]
+        known = [level for level in levels if level is not None]
+        return hypot(*known) if len(known) == len(levels) else None
 
     @property
     def n_rounds(self) -> int | None:

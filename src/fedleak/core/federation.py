@@ -38,7 +38,7 @@ class Party:
 
     @property
     def facts(self) -> PartyFacts:
-        return PartyFacts(self.name, self.role, len(self.columns))
+        return PartyFacts(self.name, self.role, len(self.columns), n_rows=len(self.train.ids))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,19 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """Type and range of one of a victim's columns; ``None`` where not known."""
+    """Type and range of one of a victim's columns; ``None`` where not known.
+
+    With a ``step`` its values are its lowest one and whole multiples of the step above it, up to ``slack`` (decimals
+    are not exact in binary): years, cents, codes, also after scaling.
+    """
 
     owner: str
     column: str
     kind: ColumnKind | None = None
     low: float | None = None
     high: float | None = None
+    step: float | None = None
+    slack: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, ByteArray, freeze
+from fedleak.core.arrays import AnyArray, ByteArray, freeze, settled
 
 ARRAY_KINDS = "biuf"  # bool, integers, floats: dtypes that hold no Python objects
 N_DIMENSIONS = 32  # at most; what every supported numpy handles
@@ -138,6 +138,25 @@ class Tree:
 
 
 Payload = Array | CipherArray | IntegerArray | Scalar | Table | ModelSpec | Tree
+
+
+def settled_payload(payload: Payload) -> Payload:
+    """The same, with arrays that nobody can change any more: a record of what was sent stays what it was."""
+    match payload:
+        case Array(values):
+            return Array(settled(values))
+        case CipherArray():
+            return replace(payload, data=settled(payload.data))
+        case IntegerArray(data, shape):
+            return IntegerArray(settled(data), shape)
+        case Table(columns, ids, values):
+            return Table(columns, settled(ids), settled(values))
+        case ModelSpec(kind, config, arrays):
+            return ModelSpec(kind, config, {name: settled(array) for name, array in arrays.items()})
+        case Tree(items):
+            return Tree({name: settled_payload(item) for name, item in items.items()})
+        case Scalar():
+            return payload
 
 
 def digest(payload: Payload) -> str:

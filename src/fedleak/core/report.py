@@ -29,6 +29,7 @@ class Report:
     runs: tuple[RunSummary, ...]
     findings: tuple[Finding, ...]
     advice: tuple[str, ...] = ()  # what to change, a sentence each, the most useful first
+    for_other_protocols: tuple[str, ...] = ()  # attacks that this protocol never gives what they need
 
     @property
     def worst(self) -> Severity:

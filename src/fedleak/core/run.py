@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.message import Record
+from fedleak.core.message import Message, Record
 from fedleak.core.oracle import LiveOracle, Oracle, Service
 from fedleak.core.secret import Secret
 from fedleak.core.transcript import Transcript
@@ -47,8 +48,18 @@ class Run:
             coalition=coalition,
             target=target,
             facts=facts,
-            messages=tuple(m for m in self.transcript.messages if m.concerns(members)),
+            messages=self._messages_of(members),
             locals={name: self.locals[name] for name in coalition if name in self.locals},
             knowledge=knowledge or Knowledge(),
             oracles=live if oracles is None else oracles,
         )
+
+    def _messages_of(self, members: frozenset[str]) -> Sequence[Message]:
+        """Kept: every attack of a coalition gets a view of its own, and a transcript on disk is dear to read."""
+        if members not in self._seen:
+            self._seen[members] = tuple(m for m in self.transcript.messages if m.concerns(members))
+        return self._seen[members]
+
+    @cached_property
+    def _seen(self) -> dict[frozenset[str], tuple[Message, ...]]:
+        return {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from fedleak.core.facts import Facts
 from fedleak.core.message import Message, Record
+from fedleak.core.payload import settled_payload
 from fedleak.core.transcript import Transcript
 
 
@@ -42,15 +43,17 @@ class Sink(ABC):
 
 
 class MemorySink(Sink):
+    """Keeps copies: what a party does with its arrays afterwards does not change what it sent or recorded."""
+
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._locals: dict[str, list[Record]] = {}
 
     def message(self, message: Message) -> None:
-        self._messages.append(message)
+        self._messages.append(replace(message, payload=settled_payload(message.payload)))
 
     def record(self, party: str, record: Record) -> None:
-        self._locals.setdefault(party, []).append(record)
+        self._locals.setdefault(party, []).append(replace(record, value=settled_payload(record.value)))
 
     def finish(self, facts: Facts) -> Captured:
         return Captured(Transcript(facts, tuple(self._messages)), {p: tuple(r) for p, r in self._locals.items()})

@@ -97,6 +97,18 @@ LOCAL_UPDATE: Step[FloatArray] = Step(
 MASKED_UPDATE: Step[Payload] = Step(
     "train.masked-update", Phase.TRAIN, DATA_PARTIES, "that update under masks which cancel in the sum"
 )
+ROUND_KEY: Step[Payload] = Step(
+    "train.round-key", Phase.TRAIN, DATA_PARTIES, "a party's public key of the round, and a commitment to its seed"
+)
+SEED_SHARES: Step[Payload] = Step(
+    "train.seed-shares", Phase.TRAIN, DATA_PARTIES, "sealed shares of a party's key and seed, for a partner"
+)
+SENDERS: Step[Payload] = Step(
+    "train.senders", Phase.TRAIN, frozenset({Role.SERVER}), "whose masked updates came in, public"
+)
+OPENED_SHARES: Step[Payload] = Step(
+    "train.opened-shares", Phase.TRAIN, DATA_PARTIES, "shares of senders' seeds and of lost parties' keys"
+)
 AGGREGATE: Step[FloatArray] = Step(
     "train.aggregate", Phase.TRAIN, frozenset({Role.SERVER}), "the mean of all parties' updates, public"
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.core.errors import RunError
-from fedleak.core.secret import Secret
+from fedleak.core.payload import ModelSpec, Table
+from fedleak.core.secret import Secret, SecretKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,27 @@ class SecretValues:
 
 
 @dataclass(frozen=True, eq=False)
+class Served:
+    """The model that predicted the secret's rows, whole, with what went in and what came out.
+
+    For metrics that judge a guess by what it does in the model, or beside what else the adversary sees.
+    """
+
+    model: ModelSpec
+    inputs: Table  # all parties' columns, in the model's order
+    confidences: FloatArray  # as released; a withheld row is NaN
+    own: tuple[str, ...] = ()  # the adversary's columns among the inputs
+
+    def __post_init__(self) -> None:
+        if self.confidences.ndim != 2 or len(self.confidences) != len(self.inputs.ids):
+            raise ValueError(f"Served confidences must have a row an input; got {self.confidences.shape}")
+        object.__setattr__(self, "confidences", freeze(self.confidences))
+
+
+@dataclass(frozen=True, eq=False)
 class Truth:
     secrets: Mapping[Secret, SecretValues]
+    served: Served | None = None  # where a model was served
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
@@ -41,3 +61,10 @@ class Truth:
         if secret not in self.secrets:
             raise RunError(f"the run kept no truth about {secret}; it has {[str(s) for s in self.secrets]}")
         return self.secrets[secret]
+
+    def served_to(self, coalition: tuple[str, ...]) -> Served | None:
+        """The predictions as this coalition met them: with its own columns named."""
+        if self.served is None:
+            return None
+        held = [self.secrets.get(Secret(SecretKind.FEATURES, member)) for member in coalition]
+        return replace(self.served, own=tuple(name for values in held if values for name in values.columns))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
+from fedleak.core.keyed import positions_by_key
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.message import Message, Record
 from fedleak.core.oracle import Oracle
@@ -38,9 +40,12 @@ class View:
         """The coalition's records of that name, in the order in which they arose."""
         members = self.coalition if party is None else (party,)
         for member in members:
-            for record in self.locals.get(member, ()):
-                if record.name == name:
-                    yield record
+            for position in self._records_by_name.get(member, {}).get(name, ()):
+                yield self.locals[member][position]
+
+    def names(self, party: str) -> Iterable[str]:
+        """Of a member's records, each once."""
+        return self._records_by_name.get(party, {}).keys()
 
     def record(self, name: str, party: str | None = None) -> Payload:
         """The last record of that name; what a party has at the end."""
@@ -63,6 +68,15 @@ class View:
 
     def at(self, step: Step[Any], receiver: str | None = None) -> Iterator[Message]:
         """The messages of a step, in order."""
-        for message in self.messages:
-            if message.step == step.name and (receiver is None or message.receiver == receiver):
+        for position in self._messages_by_step.get(step.name, ()):
+            message = self.messages[position]
+            if receiver is None or message.receiver == receiver:
                 yield message
+
+    @cached_property
+    def _messages_by_step(self) -> Mapping[str, Sequence[int]]:
+        return positions_by_key(self.messages, lambda message: message.step)
+
+    @cached_property
+    def _records_by_name(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        return {party: positions_by_key(records, lambda record: record.name) for party, records in self.locals.items()}

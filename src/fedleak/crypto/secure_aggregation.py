@@ -2,20 +2,20 @@
 
 Each pair agrees on a secret by Diffie-Hellman over public keys and expands it, for every round anew, to a mask that one
 adds and the other subtracts, modulo 2^64. A masked vector is uniform to everybody who lacks the pairs' secrets; the
-masks cancel in the sum over all parties. Parties that drop out are not provided for: all of them must send.
+masks cancel in the sum over all parties, so that all of them must send; ``recoverable_sum`` lifts that.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from fedleak.core.arrays import FloatArray
-from fedleak.core.errors import CryptoError, PlaintextRangeError
+from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto import fixed_point
 
 Words = npt.NDArray[np.uint64]
@@ -39,36 +39,50 @@ SUM_BITS = 62  # a sum of encodings must stay below this, so that its sign is ce
 class MaskingKey:
     """A party's secret exponent and what it publishes."""
 
-    def __init__(self) -> None:
-        self._exponent = secrets.randbits(EXPONENT_BITS) | 1
-        self.public = pow(GENERATOR, self._exponent, PRIME)
+    def __init__(self, exponent: int | None = None) -> None:
+        self.exponent = secrets.randbits(EXPONENT_BITS) | 1 if exponent is None else exponent
+        self.public = pow(GENERATOR, self.exponent, PRIME)
 
     def shared_with(self, other: int) -> bytes:
         """The pair's secret."""
         if not 1 < other < PRIME - 1:
             raise CryptoError("a public key must lie strictly between 1 and p - 1; got one that does not")
-        return hashlib.sha256(pow(other, self._exponent, PRIME).to_bytes(KEY_BYTES, "big")).digest()
+        return hashlib.sha256(pow(other, self.exponent, PRIME).to_bytes(KEY_BYTES, "big")).digest()
 
 
 def mask_of(name: str, pair_secrets: Mapping[str, bytes], round_number: int, count: int) -> Words:
     """The sum of a party's masks towards all others in a round; names decide who adds and who subtracts."""
     total = np.zeros(count, dtype=np.uint64)
     for other, secret in pair_secrets.items():
-        stream = hashlib.shake_256(secret + round_number.to_bytes(8, "big")).digest(8 * count)
-        pad = np.frombuffer(stream, dtype=np.dtype("<u8")).astype(np.uint64)
-        total = total + pad if name < other else total - pad  # modulo 2^64, as machine words wrap
+        words = pad(secret, round_number, count)
+        total = total + words if name < other else total - words  # modulo 2^64, as machine words wrap
     return total
+
+
+def pad(secret: bytes, round_number: int, count: int) -> Words:
+    """Pseudorandom words of a round, from a secret."""
+    stream = hashlib.shake_256(secret + round_number.to_bytes(8, "big")).digest(8 * count)
+    return np.frombuffer(stream, dtype=np.dtype("<u8")).astype(np.uint64)
 
 
 def masked(values: FloatArray, fraction_bits: int, mask: Words) -> Words:
     return fixed_point.encode(values, fraction_bits).astype(np.uint64) + mask
 
 
-def opened_sum(vectors: Sequence[Words], fraction_bits: int) -> FloatArray:
-    """The sum of all parties' values; the masks are gone only if every party's vector is there."""
-    total = np.zeros(len(vectors[0]), dtype=np.uint64)
-    for vector in vectors:
-        total = total + vector
+def opened_sum(vectors: Mapping[str, Words], parties: Collection[str], fraction_bits: int) -> FloatArray:
+    """The sum of all parties' values. Without one vector masks do not cancel, and short sums would not even look wrong:
+    so whoever is missing is named, and nothing is added up."""
+    missing = [name for name in parties if name not in vectors]
+    if missing:
+        raise ProtocolError(
+            f"every party must send its masked vector, or the masks do not cancel; got none from {', '.join(missing)}. "
+            "Run the round again without them, or use a protocol with recovery_threshold"
+        )
+    return decoded_total(np.sum([vectors[name] for name in parties], axis=0, dtype=np.uint64), fraction_bits)
+
+
+def decoded_total(total: Words, fraction_bits: int) -> FloatArray:
+    """The sum of encodings as numbers, once the masks are off."""
     signed = total.astype(np.int64)
     if (np.abs(signed.astype(np.float64)) >= 2.0**SUM_BITS).any():
         raise PlaintextRangeError(

@@ -1,13 +1,15 @@
 """The check before a collaboration (Luo et al. 2021, section VII, pre-processing).
 
-Two conditions that make attacks strong: no more unknown columns than classes less one, and columns that correlate with
-the partner's. In the first case no prediction is released, since every one would give all cells away; in the second the
-party leaves the correlated columns out.
+Two conditions that make attacks strong: no more unknown columns than equations (classes less one), and columns that
+correlate with the partner's. In the first case no prediction is released, since every one would give all cells away; in
+the second the party leaves the correlated columns out. Ours: columns that move in steps count by their bits, since one
+equation fixes many of them (equality-grid).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Array, ModelSpec
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
+from fedleak.data.column_steps import regular_step
 from fedleak.defenses.joint_computation import at_confidences
 from fedleak.metrics.column_correlation import mean_absolute_correlation
 
@@ -36,17 +39,32 @@ class ColumnRisk:
 
 
 @dataclass(frozen=True)
+class Unknowns:
+    n_continuous: int
+    stepped: float  # in equations' worth of bits
+
+    @property
+    def equations_to_fix_them(self) -> float:
+        return self.n_continuous + self.stepped
+
+
+@dataclass(frozen=True)
 class CollaborationCheck(Defense):
     name = "collaboration-check"
     summary = "before collaborating: compares classes with columns, blanks columns that correlate with others"
     reference = Reference("luo2021", "section VII, pre-processing")
     acts_at = frozenset({steps.OWN_DATA, steps.CONFIDENCES})
 
+    bits: float = setting(
+        53.0, "what one equation may tell of columns that move in steps; 0 counts them as continuous", unit="bits"
+    )
     max_correlation: float = setting(0.3, "columns with a larger mean absolute correlation are blanked", unit="0 to 1")
 
     def __post_init__(self) -> None:
         if not 0 < self.max_correlation <= 1:
             raise InputError(f"max_correlation must be above 0 and at most 1; got {self.max_correlation}")
+        if not 0 <= self.bits <= 53:
+            raise InputError(f"bits must be from 0 to the 53 of a double-precision number; got {self.bits}")
 
     def declare(self, facts: Facts) -> Facts:
         return replace(facts, options={**facts.options, "collaboration_check": self.max_correlation})
@@ -57,10 +75,22 @@ class CollaborationCheck(Defense):
             if risk.correlation > self.max_correlation:
                 position = federation.party(risk.party).columns.index(risk.column)
                 blanked.setdefault(risk.party, []).append(position)
+        constant = 0.5 if getattr(federation.settings, "unit_box", False) else 0.0
         inputs = tuple(
-            Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns)) for party, columns in blanked.items()
+            Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns, constant)) for party, columns in blanked.items()
         )
-        return inputs + at_confidences(_withhold_if_exact(federation))
+        return inputs + at_confidences(_withhold_if_exact(self._unknowns(federation, blanked)))
+
+    def _unknowns(self, federation: Federation, blanked: dict[str, list[int]]) -> Unknowns:
+        """Of the passive parties' columns that take part; keeping some out leaves fewer for as many equations."""
+        n_continuous, total = 0, 0.0
+        for party in federation.with_role(Role.PASSIVE):
+            kept = np.delete(party.train.features, blanked.get(party.name, []), axis=1)
+            found = [regular_step(column) if self.bits else None for column in kept.T]
+            n_continuous += found.count(None)
+            spans = np.ptp(kept, axis=0) if kept.size else np.zeros(len(found))
+            total += sum(log2(span / step.step + 1.0) for span, step in zip(spans, found, strict=True) if step)
+        return Unknowns(n_continuous, total / self.bits if self.bits else 0.0)
 
 
 def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
@@ -75,23 +105,24 @@ def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
     return tuple(found)
 
 
-def _blank(columns: list[int]) -> Any:
+def _blank(columns: list[int], constant: float) -> Any:
+    """By a constant that everybody knows: the column's mean could be solved for, like any value."""
+
     def act(value: np.ndarray, _local: LocalState, _rng: np.random.Generator) -> np.ndarray:
         changed = value.copy()
-        changed[:, columns] = value[:, columns].mean(axis=0)
+        changed[:, columns] = constant
         return changed
 
     return act
 
 
-def _withhold_if_exact(federation: Federation) -> Any:
+def _withhold_if_exact(unknowns: Unknowns) -> Any:
     """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
-    n_hidden = sum(len(party.columns) for party in federation.with_role(Role.PASSIVE))
 
     def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
         model = local.latest("model")
         assert isinstance(model, ModelSpec)
-        exact = model.kind == "linear" and n_hidden <= value.values.shape[1] - 1
+        exact = model.kind == "linear" and 0 < unknowns.equations_to_fix_them <= value.values.shape[1] - 1
         return Array(np.full(value.values.shape, np.nan)) if exact else value
 
     return act

@@ -60,7 +60,7 @@ class DpPaillier(Defense):
         )
 
     def declare(self, facts: Facts) -> Facts:
-        """Everybody knows the budget, hence the larger of the two deviations."""
+        """Everybody knows the budget, hence both deviations."""
         options = {**facts.options, "epsilon": self.epsilon, "delta": self.delta}
         if facts.n_epochs is None or facts.n_rounds is None or not facts.learning_rate or not facts.batch_size:
             return replace(facts, score_noise=None, options=options)
@@ -70,7 +70,9 @@ class DpPaillier(Defense):
             learning_rate=facts.learning_rate,
             batch_size=facts.batch_size,
         )
-        return replace(facts, score_noise=max(levels.active, levels.passive), options=options)
+        by_role = {Role.ACTIVE: levels.active, Role.PASSIVE: levels.passive}
+        noisy = {party.name: by_role[party.role] for party in facts.parties if party.role in by_role}
+        return replace(facts, options=options).with_score_noise(noisy)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         levels = self._levels_in(federation)

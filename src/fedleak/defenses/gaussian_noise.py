@@ -6,7 +6,7 @@ are noised and its own use of its scores is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -23,6 +23,8 @@ from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Array
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
+
+DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,11 @@ class GaussianNoise(Defense):
             raise InputError(f"parties of gaussian-noise must differ; got {', '.join(self.parties)}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, score_noise=self.sigma)
+        noisy = [party.name for party in facts.parties if party.role in DATA_ROLES]
+        return facts.with_score_noise(dict.fromkeys(self.parties or noisy, self.sigma))
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
-        everyone = [party.name for party in federation.parties if party.role in (Role.ACTIVE, Role.PASSIVE)]
+        everyone = [party.name for party in federation.parties if party.role in DATA_ROLES]
         for name in self.parties:
             if name not in everyone:
                 raise InputError(f"parties must be among those with data, {', '.join(everyone)}; got {name!r}")

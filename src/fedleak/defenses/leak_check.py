@@ -22,11 +22,16 @@ from fedleak.core.hooks import Hook, LocalState
 from fedleak.core.payload import Array, ModelSpec, Scalar, Table
 from fedleak.core.settings import setting
 from fedleak.core.steps import Role
+from fedleak.data.column_steps import regular_step
 from fedleak.defenses.joint_computation import at_confidences
+from fedleak.models import opaque
 from fedleak.models.interpret import interpret
 from fedleak.models.inversion.cell_intervals import cell_intervals
-from fedleak.models.inversion.equations import linear_equations
+from fedleak.models.inversion.equations import linear_equations, score_equations
+from fedleak.models.inversion.grid_solution import solve_on_grid
+from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
+from fedleak.models.inversion.whole_equations import Grid, whole_equations
 from fedleak.models.linear import LinearModel
 from fedleak.models.model import Model
 from fedleak.models.tree import TreeModel
@@ -41,6 +46,7 @@ class LeakCheck(Defense):
 
     width: float = setting(0.1, "a cell counts as pinned down within an interval narrower than this", unit="0 to 1")
     share: float = setting(0.2, "a prediction is withheld if more than this share of the cells is", unit="0 to 1")
+    grids: bool = setting(True, "imitate equality-grid too, for columns that move in steps (needs the extra lattice)")
 
     def __post_init__(self) -> None:
         if not 0 < self.width <= 1 or not 0 <= self.share <= 1:
@@ -61,10 +67,15 @@ class LeakCheck(Defense):
         spec, inputs = local.latest("model"), local.latest("inputs")
         assert isinstance(spec, ModelSpec)
         assert isinstance(inputs, Table)
+        if spec.kind == opaque.KIND:  # no attack on a single prediction of it: nothing to imitate
+            local.record(steps.CONFIDENCES, "withheld", Scalar(0))
+            return value
         model = interpret(spec)
         mine = model.positions([name for name in own if name in model.columns])
         hidden = np.setdiff1d(np.arange(len(model.columns)), mine)
         widths = imitated_widths(model, inputs.values, value.values, mine, hidden)
+        if self.grids and isinstance(model, LinearModel):
+            widths = np.minimum(widths, grid_widths(model, inputs.values, value.values, mine, hidden))
         pinned = (widths < self.width).mean(axis=1) > self.share
         local.record(steps.CONFIDENCES, "withheld", Scalar(int(pinned.sum())))
         return Array(np.where(pinned[:, None], np.nan, value.values))
@@ -75,8 +86,8 @@ def imitated_widths(
 ) -> FloatArray:
     """(rows, hidden columns): the width of the interval that the active party could prove for each cell.
 
-    Equality solving for linear models and path restriction for trees, in the unit box. Forests and networks have no
-    attack on a single prediction here: nothing is withheld for them.
+    Equality solving for linear models and path restriction for trees, in the unit box. Other models
+    have no attack on a single prediction here: nothing is withheld for them.
     """
     if isinstance(model, LinearModel):
         widths = np.ones((len(rows), len(hidden)))
@@ -92,3 +103,27 @@ def imitated_widths(
         found = [high[left].max(axis=0) - low[left].min(axis=0) if left.any() else nothing for left in candidates]
         return np.array(found)
     return np.ones((len(rows), len(hidden)))
+
+
+def grid_widths(
+    model: LinearModel, rows: FloatArray, confidences: FloatArray, own: IntArray, hidden: IntArray
+) -> FloatArray:
+    """The same for columns that move in steps: between the lowest and the highest value that fits a row's equations."""
+    grid = _grid_of(rows[:, hidden])
+    widths = np.ones((len(rows), len(hidden)))
+    for equations in score_equations(model, confidences, rows[:, own], own, hidden):
+        for whole in whole_equations(equations, rounding_errors(equations, confidences), grid):
+            found = solve_on_grid(whole, np.full(int(grid.stepped.sum()), 0.5))
+            if not found.listed or not len(found.rows):
+                continue
+            chosen, starts = np.unique(found.rows, return_index=True)
+            spread = np.maximum.reduceat(found.points, starts) - np.minimum.reduceat(found.points, starts)
+            widths[np.ix_(chosen, np.flatnonzero(grid.stepped))] = spread
+    return widths
+
+
+def _grid_of(columns: FloatArray) -> Grid:
+    """The steps that each column's values show, on the unit interval."""
+    found = [regular_step(np.append(column, (0.0, 1.0))) for column in columns.T]
+    steps = [0 if step is None else round(1.0 / step.step) for step in found]
+    return Grid(np.array(steps, dtype=np.int64), np.array([0.0 if step is None else step.slack for step in found]))

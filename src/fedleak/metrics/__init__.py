@@ -12,6 +12,9 @@ METRICS: Registry[Metric] = Registry(
         "fedleak.metrics.mean_error:MeanError",
         "fedleak.metrics.squared_error:SquaredError",
         "fedleak.metrics.interval_score:IntervalScore",
+        "fedleak.metrics.branching_rate:BranchingRate",
+        "fedleak.metrics.error_by_correlation:ErrorByOwnCorrelation",
+        "fedleak.metrics.error_by_correlation:ErrorByPredictionCorrelation",
     ],
 )
 

@@ -35,25 +35,38 @@ def branching(
 
     For path restriction ``along`` is the guess (its chosen path), for a guess of values on a forest it is the truth.
     """
+    correct, compared = branch_counts(model, along, against, target)
+    return Branching(int(correct.sum()), int(compared.sum()))
+
+
+def branch_counts(
+    model: TreeModel | ForestModel, along: FloatArray, against: FloatArray, target: Sequence[int] | IntArray
+) -> tuple[IntArray, IntArray]:
+    """For each row: the turns that agree, and those that were compared."""
     trees = model.trees if isinstance(model, ForestModel) else (model,)
     is_target = np.zeros(len(model.columns), dtype=bool)
     is_target[np.asarray(target, dtype=np.int64)] = True
-    total = Branching(0, 0)
+    correct, compared = np.zeros(len(along), dtype=np.int64), np.zeros(len(along), dtype=np.int64)
     for tree in trees:
-        total += _one_tree(tree, along, against, is_target)
-    return total
+        _add_tree(tree, along, against, is_target, correct, compared)
+    return correct, compared
 
 
-def _one_tree(tree: TreeModel, along: FloatArray, against: FloatArray, is_target: np.ndarray) -> Branching:
+def _add_tree(
+    tree: TreeModel,
+    along: FloatArray,
+    against: FloatArray,
+    is_target: np.ndarray,
+    correct: IntArray,
+    compared: IntArray,
+) -> None:
     at = np.zeros(len(along), dtype=np.int64)
     everyone = np.arange(len(along))
-    n_correct = n_compared = 0
     for _ in range(tree.depth):
         inner = ~tree.is_leaf[at]
         feature, threshold = tree.feature[at], tree.threshold[at]
         turn = along[everyone, feature] <= threshold
-        compared = inner & is_target[feature]
-        n_compared += int(compared.sum())
-        n_correct += int((compared & (turn == (against[everyone, feature] <= threshold))).sum())
+        counts = inner & is_target[feature]
+        compared += counts
+        correct += counts & (turn == (against[everyone, feature] <= threshold))
         at = np.where(inner, np.where(turn, tree.left[at], tree.right[at]), at)
-    return Branching(n_correct, n_compared)

@@ -11,12 +11,13 @@ from fedleak.core.score import Better
 from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.metric import Metric
+from fedleak.metrics.metric import CellMetric
 
 TOLERANCE = 0.01  # of the column's range
 REAL_VALUED = frozenset(
     {
         SecretKind.FEATURES,
+        SecretKind.RANGES,  # the value that an attack names within the range
         SecretKind.RESIDUALS,
         SecretKind.PARTIAL_SCORES,
         SecretKind.GRAM,
@@ -27,7 +28,7 @@ REAL_VALUED = frozenset(
 )
 
 
-class CellsRecovered(Metric):
+class CellsRecovered(CellMetric):
     """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
 
     A cell without a guess is given that value too, so that a partial guess never scores below no guess.

@@ -9,15 +9,15 @@ from fedleak.core.guess import Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import SecretKind, Symmetry
-from fedleak.core.truth import SecretValues
+from fedleak.core.truth import SecretValues, Served
 from fedleak.metrics.alignment import unknown_cells
 from fedleak.metrics.bootstrap import mean_interval
-from fedleak.metrics.metric import Metric
+from fedleak.metrics.metric import CellMetric
 
 MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alpha for 80 % intervals
 
 
-class IntervalScore(Metric):
+class IntervalScore(CellMetric):
     """Width plus a penalty for missing, over the column's range. A cell without an interval gets the whole range."""
 
     name = "interval-score"
@@ -33,6 +33,7 @@ class IntervalScore(Metric):
         *,
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
+        served: Served | None = None,
     ) -> Score:
         if guess.intervals is None:
             return super().score(guess, truth, knowledge, up_to=up_to, rng=rng)

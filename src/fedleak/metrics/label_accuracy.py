@@ -8,10 +8,10 @@ from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.score import Better
 from fedleak.core.secret import SecretKind
 from fedleak.core.truth import SecretValues
-from fedleak.metrics.metric import Metric
+from fedleak.metrics.metric import CellMetric
 
 
-class LabelAccuracy(Metric):
+class LabelAccuracy(CellMetric):
     """A row without a guess is given the more frequent class, which is what an ignorant attacker says."""
 
     name = "label-accuracy"

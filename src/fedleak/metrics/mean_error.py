@@ -8,10 +8,10 @@ from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.score import Better
 from fedleak.core.truth import SecretValues
 from fedleak.metrics.cells_recovered import REAL_VALUED
-from fedleak.metrics.metric import Metric
+from fedleak.metrics.metric import CellMetric
 
 
-class MeanError(Metric):
+class MeanError(CellMetric):
     """A cell without a guess is given the column's median, the constant of least mean error."""
 
     name = "mean-error"

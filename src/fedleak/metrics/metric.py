@@ -12,7 +12,7 @@ from fedleak.core.guess import Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import SecretKind, Symmetry
-from fedleak.core.truth import SecretValues
+from fedleak.core.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 from fedleak.metrics.bootstrap import mean_interval
 
@@ -20,17 +20,37 @@ MATCHED_DRAWS = 10
 
 
 class Metric(ABC):
-    """A mean over all of the secret's cells that the adversary did not know beforehand.
-
-    A metric says what one cell scores and what the best guess without the run scores; that candidates are
-    averaged, symmetries honoured and rows resampled is the same for all.
-    """
+    """A figure for a guess beside the truth, with what the best guess without the run would get."""
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     better: ClassVar[Better]
     applies_to: ClassVar[frozenset[SecretKind]]
+
+    @abstractmethod
+    def score(
+        self,
+        guess: Guess,
+        truth: SecretValues,
+        knowledge: Knowledge,
+        *,
+        up_to: frozenset[Symmetry],
+        rng: np.random.Generator,
+        served: Served | None = None,
+    ) -> Score | None:
+        """``up_to`` is the attack's, and the only freedom of alignment; ``rng`` draws the bootstrap.
+
+        ``served`` is the model that predicted the secret's rows, where one did. None: there is nothing to measure here.
+        """
+
+
+class CellMetric(Metric):
+    """A mean over all of the secret's cells that the adversary did not know beforehand.
+
+    It says what one cell scores and what the best guess without the run scores; that candidates are averaged,
+    symmetries honoured and rows resampled is the same for all.
+    """
 
     def score(
         self,
@@ -40,8 +60,8 @@ class Metric(ABC):
         *,
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
+        served: Served | None = None,
     ) -> Score:
-        """``up_to`` is the attack's, and the only freedom of alignment; ``rng`` draws the bootstrap."""
         unknown = unknown_cells(guess.secret, truth, knowledge)
         answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)

@@ -8,17 +8,17 @@ from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.score import Better
 from fedleak.core.secret import SecretKind
 from fedleak.core.truth import SecretValues
-from fedleak.metrics.metric import Metric
+from fedleak.metrics.metric import CellMetric
 
 
-class SquaredError(Metric):
+class SquaredError(CellMetric):
     """A cell without a guess is given the column's mean. The baseline, the true mean of each column, is stronger than
     what an attacker knows: it is the best constant there is."""
 
     name = "mse-per-feature"
     summary = "mean squared error over the column's range squared; baseline: the column's mean"
     better = Better.LOWER
-    applies_to = frozenset({SecretKind.FEATURES})
+    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         return squared_errors(cells, truth)

@@ -1,6 +1,6 @@
-"""Models as data: linear, tree, forest and network interpret a ``ModelSpec``; conversions from scikit-learn and torch.
+"""Models as data: linear, tree, forest and network interpret a ``ModelSpec``; any other is opaque and can be asked.
 
-model = convert(estimator, columns)       # from a user's scikit-learn estimator or torch module
+model = convert(estimator, columns)       # from a user's estimator, torch module or function
 model = interpret(spec)                   # from a message
 confidences = model.confidences(rows)     # (rows, classes)
 """
@@ -11,6 +11,7 @@ from fedleak.models.interpret import interpret
 from fedleak.models.linear import LinearModel, Link
 from fedleak.models.model import Model
 from fedleak.models.network import NetworkModel
+from fedleak.models.opaque import OpaqueModel
 from fedleak.models.tree import TreeModel, TreeOutput
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Link",
     "Model",
     "NetworkModel",
+    "OpaqueModel",
     "TreeModel",
     "TreeOutput",
     "convert",

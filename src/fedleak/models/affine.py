@@ -11,6 +11,7 @@ from fedleak.models.forest import ForestModel
 from fedleak.models.linear import LinearModel
 from fedleak.models.model import Model
 from fedleak.models.network import NetworkModel
+from fedleak.models.opaque import OpaqueModel
 from fedleak.models.tree import TreeModel
 
 
@@ -27,6 +28,8 @@ def behind_scaler(model: Model, shift: FloatArray, scale: FloatArray) -> Model:
         return _tree_behind(model, shift, scale)
     if isinstance(model, ForestModel):
         return replace(model, trees=tuple(_tree_behind(tree, shift, scale) for tree in model.trees))
+    if isinstance(model, OpaqueModel):
+        return model.behind_scaler(shift, scale)
     raise TypeError(f"no scaler can be folded into {type(model).__name__}")
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fedleak.core.errors import FileFormatError
+from fedleak.core.errors import FileFormatError, UnreadableModelError
 from fedleak.core.payload import ARRAY_KINDS, ModelSpec
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
+from fedleak.models.opaque import OpaqueModel
 
 HEADER = "header"
 MAX_FILE_BYTES = 1 << 30
@@ -20,6 +21,10 @@ MAX_HEADER_BYTES = 1 << 20
 
 def save_model(model: Model, path: Path) -> None:
     """Write the model under a temporary name, then rename."""
+    if isinstance(model, OpaqueModel):
+        raise UnreadableModelError(
+            f"{model.about} cannot be written to a file: {model.why}. Audit the object with fedleak.adapters.own_model"
+        )
     spec = model.to_spec()
     header = json.dumps({"kind": spec.kind, "config": dict(spec.config)}, ensure_ascii=False).encode()
     temporary = path.with_name(f".{path.name}.partial.npz")

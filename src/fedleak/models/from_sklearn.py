@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.core.errors import InputError
+from fedleak.core.errors import InputError, UnreadableModelError
 from fedleak.models.affine import behind_scaler
 from fedleak.models.forest import ForestModel
 from fedleak.models.linear import LinearModel, Link
@@ -29,7 +29,7 @@ SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler")
 
 
 def from_sklearn(estimator: Any, columns: Sequence[str] | None, output: TreeOutput) -> Model:
-    """The fitted estimator, or a Pipeline of scalers that ends in one."""
+    """The fitted estimator, or a Pipeline of scalers that ends in one; UnreadableModelError for any other kind."""
     name = type(estimator).__name__
     if name == "Pipeline":
         return _from_pipeline(estimator, columns, output)
@@ -43,7 +43,9 @@ def from_sklearn(estimator: Any, columns: Sequence[str] | None, output: TreeOutp
         "MLPClassifier": _network,
     }
     if name not in readers:
-        raise InputError(f"a scikit-learn model must be one of {', '.join(readers)}, or a Pipeline; got {name}")
+        raise UnreadableModelError(
+            f"a scikit-learn model must be one of {', '.join(readers)}, or a Pipeline; got {name}"
+        )
     if not hasattr(estimator, FITTED_MARK[name]):
         raise InputError(f"{name} must be fitted; call its fit method first")
     return readers[name](estimator, _names(estimator, columns), output)
@@ -63,12 +65,14 @@ def _shift_and_scale(scaler: Any, width: int) -> tuple[FloatArray, FloatArray]:
     """(x - shift) / scale is what the scaler does."""
     name = type(scaler).__name__
     if name not in SCALERS:
-        raise InputError(f"a Pipeline's steps before the model must be among {', '.join(SCALERS)}; got {name}")
+        raise UnreadableModelError(
+            f"a Pipeline's steps before the model must be among {', '.join(SCALERS)}; got {name}"
+        )
     if not hasattr(scaler, "n_features_in_"):
         raise InputError(f"{name} must be fitted; call the Pipeline's fit method first")
     if name == "MinMaxScaler":
         if scaler.clip:
-            raise InputError("a MinMaxScaler must have clip=False to be folded into the model")
+            raise UnreadableModelError("a MinMaxScaler must have clip=False to be folded into the model")
         return -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
     shift = getattr(scaler, "mean_", None)
     scale = scaler.scale_
@@ -88,7 +92,9 @@ def _names(estimator: Any, columns: Sequence[str] | None) -> tuple[str, ...]:
 def _logistic(estimator: Any, columns: tuple[str, ...], _: TreeOutput) -> LinearModel:
     n_outputs = len(estimator.coef_)
     if n_outputs > 1 and getattr(estimator, "multi_class", "multinomial") == "ovr":
-        raise InputError("a multi-class LogisticRegression must be multinomial; got one fitted one-versus-rest")
+        raise UnreadableModelError(
+            "a multi-class LogisticRegression must be multinomial; got one fitted one-versus-rest"
+        )
     link = Link.SIGMOID if n_outputs == 1 else Link.SOFTMAX
     bias = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), (n_outputs,))
     return LinearModel(columns, np.asarray(estimator.coef_, dtype=np.float64), bias.copy(), link)
@@ -96,7 +102,7 @@ def _logistic(estimator: Any, columns: tuple[str, ...], _: TreeOutput) -> Linear
 
 def _tree(estimator: Any, columns: tuple[str, ...], output: TreeOutput) -> TreeModel:
     if estimator.n_outputs_ != 1:
-        raise InputError(f"a tree must have one target; got {estimator.n_outputs_}")
+        raise UnreadableModelError(f"a tree must have one target; got {estimator.n_outputs_}")
     nodes = estimator.tree_
     counts = np.asarray(nodes.value[:, 0, :], dtype=np.float64)
     fractions = counts / counts.sum(axis=1, keepdims=True)
@@ -119,9 +125,9 @@ def _forest(estimator: Any, columns: tuple[str, ...], output: TreeOutput) -> For
 
 def _network(estimator: Any, columns: tuple[str, ...], _: TreeOutput) -> NetworkModel:
     if estimator.activation not in ("relu", "identity"):
-        raise InputError(f"an MLPClassifier must have activation='relu'; got {estimator.activation!r}")
+        raise UnreadableModelError(f"an MLPClassifier must have activation='relu'; got {estimator.activation!r}")
     if estimator.activation == "identity" and len(estimator.coefs_) > 1:
-        raise InputError("an MLPClassifier with hidden layers must have activation='relu'; got 'identity'")
+        raise UnreadableModelError("an MLPClassifier with hidden layers must have activation='relu'; got 'identity'")
     links = {"logistic": Link.SIGMOID, "softmax": Link.SOFTMAX}
     link = links[estimator.out_activation_]
     if link is Link.SIGMOID and len(estimator.intercepts_[-1]) > 1:

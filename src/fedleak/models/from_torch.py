@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.core.errors import InputError
+from fedleak.core.errors import UnreadableModelError
 from fedleak.models.linear import LinearModel, Link
 from fedleak.models.model import Model
 from fedleak.models.network import NetworkModel
@@ -27,7 +27,7 @@ def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
         name = type(layer).__name__
         if name == "Linear":
             if not after_relu:
-                raise InputError("a torch model must have a ReLU between two Linear layers; it has none")
+                raise UnreadableModelError("a torch model must have a ReLU between two Linear layers; it has none")
             weight = layer.weight.detach().cpu().double().numpy()
             weights.append(weight.copy())
             biases.append(np.zeros(len(weight)) if layer.bias is None else layer.bias.detach().cpu().double().numpy())
@@ -35,9 +35,9 @@ def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
         elif name == "ReLU" and weights and not after_relu:
             after_relu = True
         elif name not in ("Dropout", "Identity", "Flatten"):
-            raise InputError(f"a torch model must be a Sequential of {ALLOWED}; got {name}")
+            raise UnreadableModelError(f"a torch model must be a Sequential of {ALLOWED}; got {name}")
     if not weights or after_relu:
-        raise InputError("a torch model must end in a Linear layer, or one with Softmax or Sigmoid after it")
+        raise UnreadableModelError("a torch model must end in a Linear layer, or one with Softmax or Sigmoid after it")
     link = _link(link_layer, len(weights[-1]))
     names = tuple(columns) if columns is not None else tuple(f"x{i}" for i in range(weights[0].shape[1]))
     if len(weights) == 1:

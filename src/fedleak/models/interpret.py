@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
-from fedleak.core.errors import InputError
+from fedleak.core.errors import InputError, UnreadableModelError
 from fedleak.core.payload import ModelSpec
-from fedleak.models import forest, linear, network, tree
+from fedleak.models import forest, linear, network, opaque, tree
 from fedleak.models.forest import ForestModel
 from fedleak.models.linear import LinearModel, Link
 from fedleak.models.model import FORMAT_VERSION, Model, columns_of
@@ -30,6 +30,8 @@ def interpret(spec: ModelSpec) -> Model:
         forest.KIND: _forest,
         network.KIND: _network,
     }
+    if spec.kind == opaque.KIND:
+        raise UnreadableModelError(opaque.NOT_STORED)
     if spec.kind not in readers:
         raise InputError(f"a model's kind must be one of {', '.join(readers)}; got {spec.kind!r}")
     if spec.config.get("version") != FORMAT_VERSION:

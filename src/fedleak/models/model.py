@@ -44,16 +44,20 @@ class Model(ABC):
 
     def arrange(self, rows: FloatArray, names: Sequence[str]) -> FloatArray:
         """Rows in some column order, put into the model's."""
-        if rows.ndim != 2 or rows.shape[1] != len(names):
-            raise InputError(f"rows must have {len(names)} columns, one a name; got shape {rows.shape}")
-        missing = [name for name in self.columns if name not in set(names)]
-        if missing:
-            raise InputError(f"rows must have the model's input {missing[0]!r}{nearest_or_list(missing[0], names)}")
-        if len(set(names)) != len(names) or len(names) != len(self.columns):
-            raise InputError(f"rows must have each of the model's {len(self.columns)} inputs once; got {len(names)}")
-        arranged = np.empty_like(rows, dtype=np.float64)
-        arranged[:, self.positions(names)] = rows
-        return arranged
+        return arranged(rows, names, self.columns)
+
+
+def arranged(rows: FloatArray, names: Sequence[str], inputs: Sequence[str]) -> FloatArray:
+    """Rows whose columns have these names, in the order of a model's inputs."""
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise InputError(f"rows must have {len(names)} columns, one a name; got shape {rows.shape}")
+    missing = [name for name in inputs if name not in set(names)]
+    if missing:
+        raise InputError(f"rows must have the model's input {missing[0]!r}{nearest_or_list(missing[0], names)}")
+    if len(set(names)) != len(names) or len(names) != len(inputs):
+        raise InputError(f"rows must have each of the model's {len(inputs)} inputs once; got {len(names)}")
+    place = {name: index for index, name in enumerate(names)}
+    return np.asarray(rows[:, [place[name] for name in inputs]], dtype=np.float64)
 
 
 def checked_columns(columns: Sequence[str], n_inputs: int) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def to_json(report: Report) -> dict[str, Json]:
         "runs": [_run(run) for run in report.runs],
         "findings": [_finding(finding) for finding in report.findings],
         "advice": list(report.advice),
+        "for_other_protocols": list(report.for_other_protocols),
     }
 
 

@@ -34,15 +34,16 @@ class Node:
     def fail(self, expected: str) -> NoReturn:
         raise FileFormatError(f"{self.place} must be {expected}; got {_shown(self.value)}")
 
-    def fields(self, names: Iterable[str]) -> Mapping[str, Node]:
-        """The members of an object that has exactly these names."""
-        members, known = self.members(), tuple(names)
+    def fields(self, names: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Node]:
+        """The members of an object that has exactly these names, or some of the optional ones besides."""
+        members, needed = self.members(), tuple(names)
+        known = (*needed, *optional)
         for name in members:
             if name not in known:
                 raise FileFormatError(
                     f"{self.place} must have known keys only; got {_shown(name)}{nearest_or_list(name, known)}"
                 )
-        missing = [name for name in known if name not in members]
+        missing = [name for name in needed if name not in members]
         if missing:
             raise FileFormatError(f"{self.place} must have the key {missing[0]!r}; got an object without it")
         return members

@@ -15,6 +15,7 @@ from fedleak.core.secret import Secret, SecretKind
 from fedleak.report.json_node import Node
 
 REPORT_KEYS = ("schema_version", "scenario", "environment", "runs", "findings", "advice")
+FOREIGN_KEY = "for_other_protocols"  # later than the others: a report may lack it
 RUN_KEYS = ("defense", "deviation", "utility", "seconds", "notes")
 SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")
 FINDING_KEYS = (
@@ -27,7 +28,7 @@ MAX_AXES = 4  # of an exhibit: images, height, width, channels
 
 def report_of(node: Node) -> Report:
     _check_version(node)
-    fields = node.fields(REPORT_KEYS)
+    fields = node.fields(REPORT_KEYS, optional=[FOREIGN_KEY])
     return Report(
         scenario=_mapping(fields["scenario"]),
         environment=MappingProxyType(
@@ -36,6 +37,7 @@ def report_of(node: Node) -> Report:
         runs=tuple(_run(item) for item in fields["runs"].items()),
         findings=tuple(_finding(item) for item in fields["findings"].items()),
         advice=_texts(fields["advice"]),
+        for_other_protocols=_texts(fields[FOREIGN_KEY]) if FOREIGN_KEY in fields else (),
     )
 
 

@@ -24,10 +24,11 @@ from fedleak.report.outcomes import OUTCOME_WORDS, reason_of
 from fedleak.report.safe_text import visible
 from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
-from fedleak.report.wording import owned, scores_cells, severity_words, who
+from fedleak.report.wording import left_out, owned, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
+FURTHER = ("mse-per-feature", "branching-rate")  # besides the main metric and the share of cells
 STYLES = {
     Outcome.LEAK: "bold red",
     Outcome.NO_LEAK: "green",
@@ -58,6 +59,9 @@ def print_report(report: Report, console: Console) -> None:
         _print_opponent(opponent, console)
     _print_runs(report, console)
     _print_silences(silences(report.findings), console)
+    if left_out(report.for_other_protocols):
+        console.print()
+        console.print(_plain(left_out(report.for_other_protocols), "dim"))
     _print_list("What to change", report.advice, console)
 
 
@@ -139,7 +143,16 @@ def _value(finding: Finding) -> Text:
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     if interval(score):
         lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines)
+    return _lines(*lines, *_further(finding))
+
+
+def _further(finding: Finding) -> list[Text]:
+    """Other figures of the same guess that papers report, with their baselines; the page and the JSON have all."""
+    return [
+        _plain(f"{metric_words(s.metric)} {figure(s.metric, s.value)} ({figure(s.metric, s.baseline)})", "dim")
+        for s in finding.further_scores
+        if s.metric in FURTHER
+    ]
 
 
 def _baseline(finding: Finding) -> Text:

@@ -104,6 +104,15 @@ def scores_cells(finding: Finding) -> bool:
     return finding.score is not None and finding.score.value == finding.cells_recovered and _is_hit_rate(finding.score)
 
 
+def left_out(names: Sequence[str]) -> str:
+    """One line on the attacks that are made for other protocols; empty where there are none."""
+    n_attacks = len(names)
+    if not n_attacks:
+        return ""
+    subject = "1 attack is" if n_attacks == 1 else f"{n_attacks} attacks are"
+    return f"{subject} made for other protocols and left out (see fedleak list attacks)."
+
+
 def severity_words(finding: Finding) -> str:
     """A severity where the attack decided something: what did not is not harmless for that."""
     silent = finding.severity is Severity.NONE and finding.outcome not in DECIDED

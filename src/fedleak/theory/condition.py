@@ -10,6 +10,10 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
+from fedleak.core.steps import Role
+
+LINEAR_RESIDUALS = ("taylor", "exact")  # in the scores
+DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
 
 
 class State(StrEnum):
@@ -74,11 +78,33 @@ def equals(statement: str, actual: str | None, wanted: str) -> Condition:
 
 
 def no_noise(facts: Facts) -> Condition:
-    statement = "no noise is on the shared scores"
-    if facts.score_noise is None:
+    """Of the adversary's own noise only what members of a coalition add to each other's gradients matters, and from a
+    residual that is linear in the scores they take it off."""
+    statement = "no noise is on the scores that others share"
+    if _several_members(facts) and _own_noise_stays(facts):
+        return Condition(statement, State.FAILS, f"members add noise of deviation {facts.own_noise:g} to each other's")
+    if facts.outside_noise is None:
         return Condition(statement, State.UNKNOWN, "not known")
-    state = State.HOLDS if facts.score_noise == 0 else State.FAILS
-    return Condition(statement, state, f"standard deviation {facts.score_noise:g}")
+    state = State.HOLDS if facts.outside_noise == 0 else State.FAILS
+    return Condition(statement, state, f"standard deviation {facts.outside_noise:g}")
+
+
+def course_known(facts: Facts) -> Condition:
+    """The victim trains with the noise that the adversary adds; what that does to its weights is known where the
+    residual is linear in the scores."""
+    statement = "the adversary knows what the victim trains with"
+    if facts.own_noise is None:
+        return Condition(statement, State.UNKNOWN, "whether it adds noise itself is not known")
+    state = State.FAILS if _own_noise_stays(facts) else State.HOLDS
+    return Condition(statement, state, f"own noise of deviation {facts.own_noise:g}")
+
+
+def _own_noise_stays(facts: Facts) -> bool:
+    return bool(facts.own_noise) and facts.approximation not in LINEAR_RESIDUALS
+
+
+def _several_members(facts: Facts) -> bool:
+    return len([name for name in facts.adversary if facts.party(name).role in DATA_ROLES]) > 1
 
 
 def revealed(capability: Capability, facts: Facts) -> Condition:

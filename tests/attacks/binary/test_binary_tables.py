@@ -13,11 +13,11 @@ from fedleak.attacks.binary.binary_table import Outcome, binary_tables, sorted_r
 from fedleak.attacks.binary.block_reduction import strengthen
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
 from fedleak.attacks.binary.column_search import search_columns
-from fedleak.attacks.binary.integers import matrix, reduce_gram, to_array
 from fedleak.attacks.binary.lattice import reduced_lattice
 from fedleak.attacks.binary.moments import binary_flaw, with_ones
 from fedleak.attacks.binary.row_candidates import row_candidates
 from fedleak.attacks.binary.row_selection import select_rows
+from fedleak.core.exact_integers import matrix, reduce_gram, to_array
 
 
 def table(m: int, d: int, seed: int) -> np.ndarray:

@@ -17,12 +17,12 @@ import numpy as np
 from fedleak.attacks.binary.block_reduction import strengthen
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
 from fedleak.attacks.binary.column_search import search_columns
-from fedleak.attacks.binary.integers import to_array
 from fedleak.attacks.binary.lattice import ReducedLattice, reduced_lattice
 from fedleak.attacks.binary.moments import binary_flaw, with_ones
 from fedleak.attacks.binary.row_candidates import row_candidates
 from fedleak.attacks.binary.row_selection import select_rows
 from fedleak.core.arrays import IntArray
+from fedleak.core.exact_integers import to_array
 
 
 class Outcome(StrEnum):

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.integers import matrix, reduce_gram, to_array
 from fedleak.attacks.binary.lattice import ReducedLattice
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.exact_integers import matrix, reduce_gram, to_array
 
 BLOCK_SIZES = (12, 20, 26, 32)
 MAX_NODES = 200_000  # of one enumeration; a block that needs more is skipped

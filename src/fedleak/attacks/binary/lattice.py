@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.binary.integers import Rows, matrix, reduce_gram, solve_rational
 from fedleak.attacks.binary.span import independent_columns
 from fedleak.core.arrays import IntArray
+from fedleak.core.exact_integers import Rows, matrix, reduce_gram, solve_rational
 
 if TYPE_CHECKING:
     from flint import fmpz_mat

@@ -9,7 +9,7 @@ import numpy as np
 from fedleak.core import steps
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
-from fedleak.core.payload import Array, Scalar
+from fedleak.core.payload import Array, Scalar, Tree
 from fedleak.core.steps import Role
 from fedleak.core.view import View
 
@@ -62,19 +62,22 @@ class Observations:
 
 
 def observations(view: View) -> Observations:
-    """Δ of the others = (number of parties) · mean update − own updates (section 3.1, and 3.4 for several parties)."""
+    """Δ of the others = (number of senders) · mean update − own updates (section 3.1, and 3.4 for several parties)."""
     facts = view.facts
     data_parties = [party.name for party in facts.with_role(Role.ACTIVE)]
     members = [name for name in view.coalition if name in data_parties]
     own = {name: _updates(view, name) for name in members}
+    senders = _senders(view)
     models, updates, numbers = [], [], []
     model = _first_model(view)
     for message in view.at(steps.AGGREGATE):
         mean = _array(message.payload)
-        mine = sum((own[name][message.round] for name in members), np.zeros_like(mean))
-        models.append(model)
-        updates.append(len(data_parties) * mean - mine)
-        numbers.append(message.round)
+        there = senders.get(message.round, frozenset(data_parties))
+        if there.issuperset(set(data_parties) - set(members)):  # else the sum is over fewer rows than in other rounds
+            mine = sum((own[name][message.round] for name in members if name in there), np.zeros_like(mean))
+            models.append(model)
+            updates.append(len(there) * mean - mine)
+            numbers.append(message.round)
         model = model - mean
     if not models:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
@@ -118,6 +121,15 @@ def _outsiders(view: View) -> tuple[Outsider, ...]:
     if not found:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} has nobody's number of rows")
     return tuple(found)
+
+
+def _senders(view: View) -> dict[int, frozenset[str]]:
+    """Whose updates are in the mean of a round, where some may have been lost."""
+    return {
+        message.round: frozenset(message.payload.items)
+        for message in view.at(steps.SENDERS)
+        if isinstance(message.payload, Tree)
+    }
 
 
 def _first_model(view: View) -> FloatArray:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.binary.budget import Budget
-from fedleak.attacks.binary.integers import to_array
 from fedleak.attacks.binary.lattice import ReducedLattice
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.exact_integers import to_array
 
 SLACK = 1e-7  # on the norm, against rounding: it lets candidates in, and exact arithmetic decides on them later
 

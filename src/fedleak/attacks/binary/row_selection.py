@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
 from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.integers import matrix
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.exact_integers import matrix
 
 MAX_CANDIDATES = 3000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from fedleak.attacks.binary.integers import matrix
 from fedleak.core.arrays import IntArray
+from fedleak.core.exact_integers import matrix
 
 # With the largest remaining column taken first, remainders of integer columns are either of the order of 0.1 or
 # rounding. Between these bounds only exact arithmetic decides.

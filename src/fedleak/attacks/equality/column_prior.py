@@ -33,18 +33,24 @@ class ColumnPrior:
 
 
 def prior_of_columns(own: FloatArray, n_unknown: int) -> ColumnPrior:
-    """From the adversary's own columns, each put on the unit interval by its own smallest and largest value."""
-    spans = np.ptp(own, axis=0) if own.size else np.empty(0)
-    varying = own[:, spans > 0]
-    if varying.shape[1] < 2:
+    """From the adversary's own columns, each on the unit interval."""
+    unit = on_unit_interval(own)
+    if unit.shape[1] < 2:
         return ColumnPrior(np.full(n_unknown, CENTRE), SPREAD_OF_MEANS**2, SPREAD_OF_ROWS**2)
-    unit = (varying - varying.min(axis=0)) / spans[spans > 0]
     means = unit.mean(axis=0)
     return ColumnPrior(
         np.full(n_unknown, float(means.mean())),
         max(float(means.var()), LEAST_SPREAD**2),
         max(float(unit.var(axis=0).mean()), LEAST_SPREAD**2),
     )
+
+
+def on_unit_interval(own: FloatArray) -> FloatArray:
+    """Columns that vary, each put on the unit interval by its own smallest and largest value."""
+    spans = np.ptp(own, axis=0) if own.size else np.zeros(own.shape[1])
+    varying = own[:, spans > 0]
+    low = varying.min(axis=0) if varying.size else 0.0
+    return np.asarray((varying - low) / spans[spans > 0])
 
 
 def learn_means(prior: ColumnPrior, matrix: FloatArray, right: FloatArray, n_own: int) -> ColumnPrior:

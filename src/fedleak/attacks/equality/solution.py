@@ -31,15 +31,19 @@ class Solved:
     n_cells: int
 
 
-def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
-    """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
+def linear_model(case: PredictionCase) -> LinearModel:
     if not isinstance(case.model, LinearModel):
         raise MissingFromViewError(f"equality solving needs a linear model; the view has {type(case.model).__name__}")
+    return case.model
+
+
+def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
+    """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
     release = case.release
     confidences = release.centred(case.confidences) if aware and not release.is_exact else case.confidences
     return list(
         linear_equations(
-            case.model,
+            linear_model(case),
             confidences,
             case.own,
             case.own_positions,

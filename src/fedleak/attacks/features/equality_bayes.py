@@ -12,7 +12,7 @@ import numpy as np
 
 from fedleak.attacks.equality.box_projection import project_to_box
 from fedleak.attacks.equality.column_prior import ColumnPrior, learn_means, posterior_cells, prior_of_columns
-from fedleak.attacks.equality.solution import as_guess, solve, system
+from fedleak.attacks.equality.solution import Solved, as_guess, solve, system
 from fedleak.attacks.features.equality_solving import predicted
 from fedleak.attacks.predictions import PredictionCase, read_case
 from fedleak.core.arrays import FloatArray
@@ -35,15 +35,19 @@ class EqualityBayes(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        prior = prior_of_columns(case.own, case.n_unknown)
-        groups = system(case, floor=None, aware=True)
-        solved = solve(case, groups, partial(_answer, case, prior), with_intervals=case.has_box)
+        prior, solved = fill_from_prior(case)
         extra = {"box": "known" if case.has_box else "unknown", "prior mean": float(prior.mean[0])}
         return as_guess(view, case, solved, extra, "open directions are filled from the adversary's own columns")
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predicted(facts)
+
+
+def fill_from_prior(case: PredictionCase) -> tuple[ColumnPrior, Solved]:
+    prior = prior_of_columns(case.own, case.n_unknown)
+    groups = system(case, floor=None, aware=True)
+    return prior, solve(case, groups, partial(_answer, case, prior), with_intervals=case.has_box)
 
 
 def _answer(case: PredictionCase, prior: ColumnPrior, group: Equations) -> FloatArray:

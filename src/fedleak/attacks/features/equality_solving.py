@@ -50,5 +50,5 @@ class EqualitySolving(Attack):
 def predicted(facts: Facts) -> Prediction:
     """Exact where the theorem holds; some information wherever a linear model is revealed."""
     if facts.options.get("model") not in (None, "logistic"):
-        return Prediction(Verdict.IMPOSSIBLE, (f"the model is a {facts.options['model']}, not linear",))
+        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {facts.options['model']}, not linear",))
     return from_assessment(ExactEquations.assess(facts), if_fails=Verdict.PARTIAL)

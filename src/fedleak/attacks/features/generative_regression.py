@@ -1,7 +1,7 @@
 """Generative regression network (Luo et al. 2021, section V): a network learns to fill in the unknown columns.
 
 It is trained on all predictions so that the model, given own and generated columns, answers as it really did. Where no
-gradient passes through the model (a forest), a surrogate network that imitates the model stands in.
+gradient passes through the model (a forest, an opaque model), a surrogate network that imitates the model stands in.
 """
 
 from __future__ import annotations

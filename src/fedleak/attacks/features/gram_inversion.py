@@ -8,13 +8,13 @@ import numpy as np
 
 from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import gram_of, victim_width
+from fedleak.attacks.gram.gram_recovery import certain_gram_of, victim_width
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.inversion.grade import graded_guess
 from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.solve import Inversion, invert
-from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
+from fedleak.attacks.scores.score_recovery import WITH_LABELS, unsolved
 from fedleak.attacks.weights.prediction_queries import stolen_weights
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Prediction, Reference
@@ -35,14 +35,14 @@ class GramInversion(Attack):
     name = "gram-inversion"
     summary = "turns the recovered inner products onto the known cells: the victim's whole table"
     reference = Reference("li2021", "sections 4.1 to 4.4")
-    requires = ScoreRecovery.requires | {Capability.KNOWN_CELLS}
+    requires = WITH_LABELS | {Capability.KNOWN_CELLS}
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         width = victim_width(view)
-        ids, gram = gram_of(view, rng)
+        ids, gram = certain_gram_of(view, rng)
         if isinstance(gram, NotIdentified):
-            return nothing(view, gram.why, {"rank": gram.rank}, width=width)
+            return unsolved(view, gram, width=width)
         return invert_gram(view, ids, gram, rng)
 
     @classmethod

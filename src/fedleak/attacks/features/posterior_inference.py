@@ -1,9 +1,10 @@
 """The unknown columns' posterior mean under any served model.
 
-Linear models: exactly, row by row. Forests: from an ensemble of draws. Networks: own columns predict the unknown ones
-by a regression that all predictions together teach, and each row is moved onto its own prediction. Where a row's
-equations fix few of its unknowns the answer rests on that regression and is averaged with a small generator's, which
-assumes other things: by Jensen's inequality the average errs no more than the two do on average.
+Linear models: exactly, row by row. Forests, and models that can only be asked: from an ensemble of draws. Networks: own
+columns predict the unknown ones by a regression that all predictions together teach, and each row is moved onto its
+own prediction. Where a row's equations fix few of its unknowns the answer rests on that regression and is averaged with
+a small generator's, which assumes other things: by Jensen's inequality the average errs no more than the two do on
+average.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ class PosteriorInference(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        if isinstance(case.model, LinearModel):
+        by_label = case.release.top_label  # no equation holds then: any model is inverted by draws
+        if isinstance(case.model, LinearModel) and not by_label:
             return EqualityBayes().run(view, rng=rng)
         if not case.has_box:
             raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
-        if isinstance(case.model, NetworkModel):
+        if isinstance(case.model, NetworkModel) and not by_label:
             share = _generated_share(case, case.model)
             how, values = "a regression on own columns", _network(case, case.model, share, rng)
             evidence["weight of the generator"] = share

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.gram.estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import gram_of, victim_width
+from fedleak.attacks.gram.gram_recovery import certain_gram_of, victim_width
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.inversion.problem import Anchor, RotationProblem
 from fedleak.attacks.rotation.column_knowledge import ColumnKnowledge, column_knowledge
 from fedleak.attacks.rotation.finite_columns import unit_combinations
 from fedleak.attacks.rotation.matching import MatchingProblem, match
 from fedleak.attacks.rotation.starts import independent_start, moment_starts, named_components, random_start
-from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
+from fedleak.attacks.scores.score_recovery import WITH_LABELS, nothing, unsolved
 from fedleak.attacks.weights.prediction_queries import stolen_weights
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
@@ -49,14 +49,14 @@ class RotationMatching(Attack):
     name = "rotation-matching"
     summary = "closes the rotation of the inner products by what is known of the columns, without known cells"
     reference = Reference("fedleak", "beyond li2021, section 4.3")
-    requires = ScoreRecovery.requires
+    requires = WITH_LABELS
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         width = victim_width(view)
-        ids, gram = gram_of(view, rng)
+        ids, gram = certain_gram_of(view, rng)
         if isinstance(gram, NotIdentified):
-            return nothing(view, gram.why, {"rank": gram.rank}, width=width)
+            return unsolved(view, gram, width=width)
         return rotate_into_place(view, ids, gram, rng)
 
     @classmethod

@@ -91,5 +91,5 @@ def _nothing(view: View, width: int, status: Status, why: str) -> Guess:
 def _hardness(facts: Facts) -> str:
     return (
         f"{n_outside_features(facts)} columns lie outside the coalition: scores determine two or more only up to a "
-        "rotation (theorem 3.6); see partial-score-recovery and score-gram-recovery for what they still give away"
+        "rotation (theorem 3.6); see score-recovery and gram-recovery for what they still give away"
     )

@@ -1,4 +1,4 @@
-"""A network that imitates a forest on dummy samples, so that gradients pass (Luo et al. 2021, section V-B)."""
+"""A network that imitates a model on dummy samples, so that gradients pass (Luo et al. 2021, section V-B)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def surrogate(
     width = len(model.columns)
     dummies = rng.random((max(MIN_SAMPLES, int(SAMPLES_PER_ROW * len(own) * scale)), width))
     dummies[:, own_positions] = own[rng.integers(len(own), size=len(dummies))]
-    inputs = torch.tensor(dummies, dtype=torch.float32)
+    # Own columns may be in any unit; those that lie in the unit interval, as the paper's do, stay as they are.
+    low = torch.tensor(np.minimum(dummies.min(axis=0), 0.0), dtype=torch.float32)
+    span = torch.tensor(np.maximum(dummies.max(axis=0), 1.0), dtype=torch.float32) - low
+    inputs = (torch.tensor(dummies, dtype=torch.float32) - low) / span
     wanted = torch.tensor(model.confidences(dummies), dtype=torch.float32)
     first, second = (max(8, int(size * scale)) for size in HIDDEN)
     net = torch.nn.Sequential(
@@ -50,4 +53,4 @@ def surrogate(
             optimiser.step()
     for parameter in net.parameters():
         parameter.requires_grad_(False)
-    return net  # type: ignore[no-any-return]
+    return lambda rows: net((rows - low) / span)

@@ -42,11 +42,12 @@ def gram_of_all_rows(trajectory: Trajectory, width: int) -> GramSolution | NotId
 
 
 def _visits(trajectory: Trajectory) -> list[tuple[IntArray, FloatArray]]:
-    """For every row, the rounds in which it was seen and its scores then."""
+    """For every row, the rounds in which its score was seen, and the scores."""
     rounds: list[list[int]] = [[] for _ in range(trajectory.n_rows)]
     scores: list[list[float]] = [[] for _ in range(trajectory.n_rows)]
     for number, step in enumerate(trajectory.rounds):
-        for row, score in zip(step.rows, step.scores, strict=True):
+        seen = np.isfinite(step.scores)
+        for row, score in zip(step.rows[seen], step.scores[seen], strict=True):
             rounds[int(row)].append(number)
             scores[int(row)].append(float(score))
     return [(np.array(r, dtype=np.int64), np.array(s)) for r, s in zip(rounds, scores, strict=True)]

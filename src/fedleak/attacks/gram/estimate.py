@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,10 +24,11 @@ class GramEstimate:
     factor: FloatArray  # (rows, n)
     end_scores: FloatArray
     method: str
-    condition: float
+    condition: float | None  # of the linear solve; None where there was none
     rank: int
     gram_error: float  # expected relative error of G, by disturbing the trajectory
     cell_error: float  # expected error of a cell of F R with the best R
+    certain: bool = True  # False where other rows may explain the scores as well
 
     @property
     def gram(self) -> FloatArray:
@@ -62,17 +64,24 @@ def _errors(
 ) -> tuple[float, float]:
     """How far the answer moves when the noise is drawn once more."""
     solve = rank_aware_gram if trajectory.repeats else gram_of_all_rows
-    factor = solution.factor
+    others = []
+    for _ in range(N_DISTURBED):
+        other = solve(trajectory.disturbed(rng), width)
+        if isinstance(other, NotIdentified) or other.factor.shape != solution.factor.shape:
+            return float("inf"), float("inf")
+        others.append(other.factor)
+    return distances(solution.factor, others)
+
+
+def distances(factor: FloatArray, others: Sequence[FloatArray]) -> tuple[float, float]:
+    """The largest distance to other answers: relative for the Gram matrix, and of a cell after the best rotation."""
     gram = factor @ factor.T
     size = float(np.linalg.norm(gram)) or 1.0
     gram_error, cell_error = 0.0, 0.0
-    for _ in range(N_DISTURBED):
-        other = solve(trajectory.disturbed(rng), width)
-        if isinstance(other, NotIdentified) or other.factor.shape != factor.shape:
-            return float("inf"), float("inf")
-        gram_error = max(gram_error, float(np.linalg.norm(other.factor @ other.factor.T - gram)) / size)
-        left, _, right = np.linalg.svd(other.factor.T @ factor)
-        moved = other.factor @ (left @ right) - factor
+    for other in others:
+        gram_error = max(gram_error, float(np.linalg.norm(other @ other.T - gram)) / size)
+        left, _, right = np.linalg.svd(other.T @ factor)
+        moved = other @ (left @ right) - factor
         cell_error = max(cell_error, float(np.sqrt(np.mean(moved**2))))
     floor = float(np.finfo(np.float64).eps)
     return max(gram_error, floor), max(cell_error, floor * float(np.sqrt(np.mean(factor**2))))

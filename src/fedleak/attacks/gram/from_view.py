@@ -11,15 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.members import OwnMember, own_members
+from fedleak.attacks.gram.from_residuals import trajectory_from_residuals
+from fedleak.attacks.gram.members import OwnMember, hold_labels, hold_steps, own_members
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.gram.trajectory import Round, Trajectory
+from fedleak.attacks.training.own_noise import OwnNoise
 from fedleak.attacks.training.schedule import ResidualForm, number_option, rate_of
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array
 from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation
 
 RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
 SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
@@ -45,11 +48,29 @@ class _Solver:
     condition: float
 
 
-def read_trajectory(view: View) -> ReadTrajectory | NotIdentified:
+def read_trajectory(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
+    """Row ids and the trajectory, by the way that suits the view."""
+    if not reads_the_grid(view):
+        return trajectory_from_residuals(view)
+    read = read_on_the_grid(view)
+    return read if isinstance(read, NotIdentified) else (read.ids, read.trajectory)
+
+
+def reads_the_grid(view: View) -> bool:
+    """Whether the labels are at hand, and with them sums that the arbiter opened. A model that is not of two classes
+    has no other way."""
+    two_classes = view.facts.approximation is None or view.facts.approximation in set(Approximation)
+    return not two_classes or (hold_labels(view) and hold_steps(view))
+
+
+def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
+    if not hold_labels(view):
+        return NotIdentified("the labels are not known; only those of two classes show in the residuals' signs", 0)
     members = own_members(view)
     ids = members[0].ids
     position = {int(row): index for index, row in enumerate(ids)}
     form, l2 = ResidualForm.of(view.facts), number_option(view.facts, "l2", 0.0)
+    noise = OwnNoise(view)
     rounds, numbers = [], []
     worst, errors = 1.0, []
     solvers: dict[bytes, _Solver] = {}
@@ -65,15 +86,18 @@ def read_trajectory(view: View) -> ReadTrajectory | NotIdentified:
             why = f"a batch of {len(rows)} rows has only {solver.rank} independent own columns: no score is determined"
             return NotIdentified(why, solver.rank)
         residuals, error = _residuals(members, message.round, solver, l2, view.facts.fraction_bits)
-        own = sum((m.share(rows, message.round, form) for m in members), np.zeros(len(rows)))
+        own = sum(
+            (m.share(rows, message.round, form, noise.on_scores(m.name, message.round)) for m in members),
+            np.zeros(len(rows)),
+        )
         rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, (residuals - own) / form.slope))
         numbers.append(message.round)
         worst = max(worst, solver.condition)
         errors.append(error)
     if not rounds:
         raise MissingFromViewError("the view holds no round with a batch and the coalition's gradient")
-    noise = _noise(view, form, float(np.sqrt(np.mean(np.square(errors)))))
-    trajectory = Trajectory(len(ids), l2, tuple(rounds), noise, form.slope)
+    blur = _noise(view, form, float(np.sqrt(np.mean(np.square(errors)))))
+    trajectory = Trajectory(len(ids), l2, tuple(rounds), blur, form.slope)
     return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, not any(errors))
 
 
@@ -108,4 +132,4 @@ def _noise(view: View, form: ResidualForm, solving: float) -> float:
     bits = view.facts.fraction_bits
     rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
     errors = np.hypot(rounding, solving) / form.slope
-    return float(np.hypot(errors, view.facts.score_noise or 0.0)) or EPSILON
+    return float(np.hypot(errors, view.facts.outside_noise or 0.0)) or EPSILON

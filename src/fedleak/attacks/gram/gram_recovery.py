@@ -1,14 +1,19 @@
-"""Inner products of a passive party's rows from the trajectory of its scores (Li et al. 2021, eq. 3)."""
+"""Inner products of a passive party's rows from the trajectory of its scores (Li et al. 2021, eq. 3).
+
+Scores and inner products are what theorem 3.6 of Hu et al. 2022 leaves in the open where it hides the rows.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from fedleak.attacks.expectation import from_assessment
 from fedleak.attacks.gram.estimate import GramEstimate, estimate_gram
 from fedleak.attacks.gram.from_view import read_trajectory
+from fedleak.attacks.gram.search import search_gram
 from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.attacks.scores.score_recovery import ScoreRecovery, nothing
+from fedleak.attacks.scores.score_recovery import ScoreRecovery, predict_scores, unsolved
 from fedleak.attacks.training.outsiders import mixed_scores
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Prediction, Reference
@@ -22,18 +27,20 @@ from fedleak.theory.li2021.gram_recovery import GramRecovery as GramTheorem
 
 class GramRecovery(Attack):
     name = "gram-recovery"
+    aliases = ("score-gram-recovery",)
     summary = "solves the movement of the victim's scores for the inner products of all its rows"
-    reference = Reference("li2021", "section 4.1, eq. 3")
+    reference = Reference("li2021", "section 4.1, eq. 3 (also hu2022, theorem 3.6)")
     requires = ScoreRecovery.requires
     produces = SecretKind.GRAM
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         ids, found = gram_of(view, rng)
         if isinstance(found, NotIdentified):
-            return nothing(view, found.why, {"rank": found.rank}, width=len(ids))
+            return unsolved(view, found, width=len(ids))
+        how_far = f"up to {found.gram_error:.1g} of its size"
         return Guess(
             view.target,
-            Status.RECOVERED,
+            Status.RECOVERED if found.certain else Status.PARTIAL,
             ids,
             found.gram,
             evidence={
@@ -42,16 +49,21 @@ class GramRecovery(Attack):
                 "condition": found.condition,
                 "expected relative error": found.gram_error,
             },
-            why=f"the updates determine it, up to {found.gram_error:.1g} of its size",
+            why=f"{found.method}: the updates determine it, {how_far}"
+            if found.certain
+            else f"{found.method}: other rows may explain the scores as well",
         )
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return from_assessment(GramTheorem.assess(facts))
+        return predict_scores(facts, GramTheorem.assess(facts))
 
 
 def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimate | NotIdentified]:
-    """Row ids and the Gram matrix of the one party outside the coalition, or why there is none."""
+    """Row ids and the Gram matrix of the one party outside the coalition, or why there is none.
+
+    By a linear solve where there are epochs enough for one, else by a search.
+    """
     none = np.zeros(0, dtype=np.int64)
     mixed = mixed_scores(view.facts, view.coalition)
     if mixed:
@@ -60,8 +72,22 @@ def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimat
     read = read_trajectory(view)
     if isinstance(read, NotIdentified):
         return none, read
-    found = estimate_gram(read.trajectory, width, rng)
-    return read.ids, found
+    ids, trajectory = read
+    found = estimate_gram(trajectory, width, rng)
+    if isinstance(found, GramEstimate) or trajectory.repeats:  # a recurring batch is solved by its rank already
+        return ids, found
+    searched = search_gram(trajectory, width, rng, noisy=bool(view.facts.outside_noise))
+    if isinstance(searched, NotIdentified):
+        searched = replace(searched, why=f"{found.why}; {searched.why}", rank=found.rank)
+    return ids, searched
+
+
+def certain_gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimate | NotIdentified]:
+    """The same for attacks that build on it: an answer beside which others stand is none."""
+    ids, found = gram_of(view, rng)
+    if isinstance(found, GramEstimate) and not found.certain:
+        return ids, NotIdentified(f"other rows may explain the scores as well ({found.method})", found.rank, True)
+    return ids, found
 
 
 def victim_width(view: View) -> int:

@@ -43,11 +43,12 @@ class OwnMember:
             return self.pushes[number]
         return self.pushes[number] - self._rounded(l2 * self.before(number))
 
-    def share(self, rows: IntArray, number: int, form: ResidualForm) -> FloatArray:
-        """The member's own part of the residual."""
+    def share(self, rows: IntArray, number: int, form: ResidualForm, noise: FloatArray | float) -> FloatArray:
+        """The member's own part of the residual, with the noise that it added before it was encoded."""
         score = self.features[rows] @ self.before(number)
         if self.labels is not None:
             score = score - form.target(self.labels[rows])
+        score = score + noise
         return self._rounded(form.slope * score)
 
     def _rounded(self, values: FloatArray) -> FloatArray:
@@ -84,6 +85,15 @@ def _member(view: View, name: str) -> OwnMember | None:
         bool(pushes),
         view.facts.fraction_bits,
     )
+
+
+def hold_steps(view: View) -> bool:
+    """The coalition keeps what the arbiter opened for it: the sum that was computed, before the rate is divided out."""
+    return any(True for _ in view.records("step"))
+
+
+def hold_labels(view: View) -> bool:
+    return any(True for _ in view.records("labels"))
 
 
 def _arrays(view: View, record: str, name: str) -> dict[int, FloatArray]:

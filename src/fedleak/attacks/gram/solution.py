@@ -22,6 +22,7 @@ class GramSolution:
 class NotIdentified:
     why: str
     rank: int
+    undetermined: bool = False  # a search ended without an answer: that there is none is not shown
 
 
 def factored(gram: FloatArray, width: int, noise: float) -> tuple[FloatArray, int]:

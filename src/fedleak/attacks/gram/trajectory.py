@@ -21,7 +21,7 @@ class Round:
     rows: IntArray  # positions of the batch in the table
     rate: float
     residuals: FloatArray  # d of the batch
-    scores: FloatArray  # z of the batch: the victim's share of the linear score
+    scores: FloatArray  # z of the batch: the victim's share of the linear score; NaN where it stays open
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class Trajectory:
 
     @cached_property
     def repeats(self) -> bool:
-        """One batch of all rows, again and again."""
-        return all(len(r.rows) == self.n_rows for r in self.rounds)
+        """One batch of all rows, again and again, with every score known."""
+        return all(len(r.rows) == self.n_rows and bool(np.isfinite(r.scores).all()) for r in self.rounds)
 
     @cached_property
     def states(self) -> FloatArray:

@@ -21,7 +21,7 @@ from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
-from fedleak.theory.condition import Assessment, State
+from fedleak.theory.condition import DATA_ROLES, Assessment, State
 from fedleak.theory.hu2022.cubic_label import CubicLabel, cubic_safe_rounds
 from fedleak.theory.hu2022.label_by_sign import LabelBySign, safe_rounds
 from fedleak.theory.hu2022.many_parties import ManyParties
@@ -44,7 +44,7 @@ class ResidualSign(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         silent = 1e-7 if approximation_of(view) is Approximation.PIECEWISE else 0.0
-        if view.facts.score_noise:
+        if view.facts.outside_noise:
             return _guess(view, *sum_known(solved_batches(view)))
         return _guess(view, *first_known(solved_batches(view), silent=silent))
 
@@ -62,7 +62,7 @@ def assess_labels(facts: Facts) -> Assessment:
         return CubicLabel.assess(facts)
     if facts.approximation == Approximation.PIECEWISE:
         return PiecewiseLabel.assess(facts)
-    if len(facts.parties) > 2:
+    if len([party for party in facts.parties if party.role in DATA_ROLES]) > 2:
         return ManyParties.assess(facts)
     small_start = facts.initialisation in ("xavier", "kaiming", "normal")
     return (SmallInitialisation if small_start else LabelBySign).assess(facts)
@@ -81,7 +81,7 @@ def safe_rounds_of(facts: Facts) -> int | None:
 
 def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -> Guess:
     safe = safe_rounds_of(view.facts)
-    noise = view.facts.score_noise or 0.0
+    noise = view.facts.outside_noise or 0.0
     within = safe is not None and not noise and int(rounds.max(initial=-1)) < safe
     evidence = {
         "rows judged": len(ids),

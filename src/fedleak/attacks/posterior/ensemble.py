@@ -11,17 +11,18 @@ import numpy as np
 from fedleak.attacks.equality.column_prior import ColumnPrior
 from fedleak.attacks.posterior.row_systems import RowSystems, posterior_rows
 from fedleak.attacks.predictions import PredictionCase
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import FloatArray, IntArray
 
 N_DRAWS = 128
 CHUNK_ROWS = 64
 
 
 def invert_black_box(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -> FloatArray:
+    """Where a label alone is released, it says which of the draws can be meant: their mean output stands for the
+    confidences, their spread for the error."""
     draws = _draws(case, prior, rng)
-    matrix, offset, error = _regressions(case, draws)
-    right = case.confidences - offset
-    systems = RowSystems(matrix, right, error + case.release.deviation**2 * np.eye(matrix.shape[1]))
+    matrix, offset, error, seen = _regressions(case, draws)
+    systems = RowSystems(matrix, seen - offset, error + case.release.deviation**2 * np.eye(matrix.shape[1]))
     return posterior_rows(prior, systems)
 
 
@@ -32,14 +33,16 @@ def _draws(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -
     return np.asarray(np.clip(drawn, 0.0, 1.0))
 
 
-def _regressions(case: PredictionCase, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For each row: slopes and offset of the outputs in the drawn inputs, and what the line leaves unexplained."""
+def _regressions(case: PredictionCase, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """For each row: slopes and offset of the outputs in the drawn inputs, what the line leaves unexplained, and the
+    confidences that were seen."""
     n_rows, n_classes = len(case.ids), case.model.n_classes
     design = np.column_stack([np.ones(len(draws)), draws])
     ridge = 1e-3 * len(draws) * np.diag([0.0] + [1.0] * draws.shape[1])
     solve = np.linalg.solve(design.T @ design + ridge, design.T)  # (1 + unknowns, draws)
     matrix, offset = np.empty((n_rows, n_classes, draws.shape[1])), np.empty((n_rows, n_classes))
     error = np.empty((n_rows, n_classes, n_classes))
+    seen = case.confidences.copy()
     template = np.empty((len(draws), len(case.model.columns)))
     template[:, case.unknown_positions] = draws
     for start in range(0, n_rows, CHUNK_ROWS):
@@ -51,4 +54,17 @@ def _regressions(case: PredictionCase, draws: FloatArray) -> tuple[FloatArray, F
         residual = outputs - np.einsum("kp,npc->nkc", design, line)
         offset[part], matrix[part] = line[:, 0], line[:, 1:].swapaxes(1, 2)
         error[part] = np.einsum("nkc,nke->nce", residual, residual) / len(draws)
-    return matrix, offset, error + 1e-6 * np.eye(n_classes)
+        if case.release.top_label:
+            seen[part], spread = _given_label(outputs, np.argmax(case.confidences[part], axis=1))
+            error[part] += spread
+    return matrix, offset, error + 1e-6 * np.eye(n_classes), seen
+
+
+def _given_label(outputs: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance of the outputs over the draws with the row's label; over all where no draw has it."""
+    meant = np.argmax(outputs, axis=2) == labels[:, None]
+    meant[~meant.any(axis=1)] = True
+    weights = meant / meant.sum(axis=1, keepdims=True)
+    mean = np.einsum("nk,nkc->nc", weights, outputs)
+    apart = outputs - mean[:, None]
+    return mean, np.einsum("nk,nkc,nke->nce", weights, apart, apart)

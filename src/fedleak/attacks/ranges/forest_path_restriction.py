@@ -34,6 +34,7 @@ class ForestPathRestriction(Attack):
     reference = Reference("fedleak", "from luo2021, section V-B")
     requires = frozenset({Capability.OWN_FEATURES, Capability.FOREST_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
+    measured_by = "interval-score"
 
     row_budget: int = 5000
 
@@ -49,12 +50,12 @@ class ForestPathRestriction(Attack):
         intervals = np.empty((len(case.ids), case.n_unknown, 2))
         intervals[:] = (0.0, 1.0)
         n_left = 0
-        exact = case.release.is_exact
+        exact = _counts_votes(case, paths.n_trees)
         for row in range(min(len(case.ids), self.row_budget) if exact else 0):
             votes = np.rint(case.confidences[row] * paths.n_trees).astype(np.int64)
             intervals[row], left = propagate(paths, open_leaves[row], votes)
             n_left += int(left.sum())
-        return self._guess(view, case, intervals, open_leaves, n_left)
+        return self._guess(view, case, intervals, open_leaves, n_left if exact else None)
 
     def _guess(
         self,
@@ -62,17 +63,17 @@ class ForestPathRestriction(Attack):
         case: PredictionCase,
         intervals: np.ndarray,
         open_leaves: BoolArray,
-        n_left: int,
+        n_left: int | None,  # None: the votes cannot be told
     ) -> Guess:
         n_done = min(len(case.ids), self.row_budget)
         width = float((intervals[:, :, 1] - intervals[:, :, 0]).mean()) if intervals.size else 1.0
         evidence = {
             "rows examined": n_done,
             "leaves a row that own columns leave": float(open_leaves.sum(axis=1).mean()) if len(case.ids) else 0.0,
-            "leaves a row that the votes leave": n_left / max(n_done, 1),
+            "leaves a row that the votes leave": None if n_left is None else n_left / max(n_done, 1),
             "mean width of an interval": width,
         }
-        status = Status.PARTIAL if case.release.is_exact else Status.UNDETERMINED
+        status = Status.UNDETERMINED if n_left is None else Status.PARTIAL
         why = f"vote counts and own columns narrow the victim's columns to {width:.3f} of their ranges on average"
         return case.guess(view, status, intervals.mean(axis=2), why=why, evidence=evidence, intervals=intervals)
 
@@ -80,8 +81,14 @@ class ForestPathRestriction(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         model = facts.options.get("model")
         if model not in (None, "forest"):
-            return Prediction(Verdict.IMPOSSIBLE, (f"the model is a {model}, not a forest",))
+            return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a forest",))
         return Prediction(Verdict.PARTIAL, ("vote counts rule leaves out; how many, no theorem says",))
+
+
+def _counts_votes(case: PredictionCase, n_trees: int) -> bool:
+    """Whether the confidences tell the votes: not a label alone, not noise, and rounding only if finer than a vote."""
+    release = case.release
+    return not release.top_label and release.noise == 0 and release.unit * n_trees < 0.5
 
 
 def _allowed_by_own(case: PredictionCase, paths: ForestPaths) -> BoolArray:

@@ -34,6 +34,7 @@ class PathRestriction(Attack):
     reference = Reference("luo2021", "section IV-B, algorithm 1")
     requires = frozenset({Capability.OWN_FEATURES, Capability.TREE_MODEL, Capability.PREDICTIONS})
     produces = SecretKind.RANGES
+    measured_by = "interval-score"
 
     pick: Pick = Pick.OWN_COLUMNS
 
@@ -69,7 +70,7 @@ class PathRestriction(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         model = facts.options.get("model")
         if model not in (None, "tree"):
-            return Prediction(Verdict.IMPOSSIBLE, (f"the model is a {model}, not a single tree",))
+            return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a single tree",))
         if facts.capabilities is not None and not cls.requires <= facts.capabilities:
             return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
         return Prediction(Verdict.PARTIAL, ("every revealed prediction bounds the columns on its candidate paths",))

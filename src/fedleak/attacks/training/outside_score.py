@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.training.own_gradient import SolvedBatch
+from fedleak.attacks.training.own_noise import OwnNoise
 from fedleak.attacks.training.own_score import OwnScore
 from fedleak.attacks.training.residual_source import approximation_of, first_known, solved_batches
 from fedleak.core.arrays import FloatArray, IntArray
@@ -24,6 +25,7 @@ class OutsideRound:
     round: int
     rows: IntArray  # positions in ``OutsideScores.row_ids``
     residuals: FloatArray
+    trained_with: FloatArray  # the residuals as the outside parties had them: with the coalition's own noise
     scores: FloatArray  # NaN where the residual or the approximation leaves it open
     low: FloatArray
     high: FloatArray
@@ -48,17 +50,23 @@ def outside_scores(view: View) -> OutsideScores:
     by_sign = own.signs is None
     signs = _signs_from_residuals(own, solved) if own.signs is None else own.signs
     approximation = approximation_of(view)
-    rounds = tuple(_round(own, batch, signs, approximation) for batch in solved)
+    noise = OwnNoise(view)
+    rounds = tuple(_round(own, batch, signs, approximation, noise) for batch in solved)
     return OutsideScores(own.row_ids, rounds, by_sign)
 
 
-def _round(own: OwnScore, batch: SolvedBatch, signs: FloatArray, approximation: Approximation) -> OutsideRound:
+def _round(
+    own: OwnScore, batch: SolvedBatch, signs: FloatArray, approximation: Approximation, noise: OwnNoise
+) -> OutsideRound:
     """g of the outside = g - g of the coalition (eq. 10), g from f = g - 2y (eq. 5)."""
     rows = own.positions(batch.ids)
     inside = own.scores(batch.round, rows)
     value, low, high = score_interval(batch.residuals, signs[rows], approximation)
     error = SENSITIVITY[approximation] * batch.error
-    return OutsideRound(batch.round, rows, batch.residuals, value - inside, low - inside, high - inside, error)
+    trained_with = batch.residuals + noise.in_training(batch.round)
+    return OutsideRound(
+        batch.round, rows, batch.residuals, trained_with, value - inside, low - inside, high - inside, error
+    )
 
 
 def _signs_from_residuals(own: OwnScore, solved: list[SolvedBatch]) -> FloatArray:

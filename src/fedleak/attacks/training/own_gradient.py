@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.training.own_noise import OwnNoise
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
@@ -50,7 +51,8 @@ class SolvedBatch:
 
 def batch_systems(view: View) -> Iterator[BatchSystem]:
     """Read the systems from the view, in the order of the rounds; a coalition's columns are put side by side."""
-    members = [_Member(view, name) for name in view.coalition if _has(view, "features", name)]
+    noise = OwnNoise(view)
+    members = [_Member(view, name, noise) for name in view.coalition if _has(view, "features", name)]
     if not members:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
     rounds = set.intersection(*(set(member.gradients) for member in members))
@@ -70,7 +72,8 @@ class _Member:
     encoded features too: rounding of features then no longer blurs the system.
     """
 
-    def __init__(self, view: View, name: str) -> None:
+    def __init__(self, view: View, name: str, noise: OwnNoise) -> None:
+        self._name, self._noise = name, noise
         table = view.table("features", name)
         self._features = np.asarray(table.values, dtype=np.float64)
         self._position = {int(row): index for index, row in enumerate(table.ids)}
@@ -96,10 +99,12 @@ class _Member:
         return self._encoded[self._at(ids)]
 
     def gradient(self, round_number: int, ids: IntArray) -> FloatArray:
-        gradient = np.asarray(self.gradients[round_number], dtype=np.float64)
+        at = self._at(ids)
+        gradient: FloatArray = np.array(self.gradients[round_number], dtype=np.float64)
+        own_noise = np.broadcast_to(self._noise.in_gradient_of(self._name, round_number), len(ids))
+        gradient -= self._encoded[at].T @ own_noise / len(ids)
         if not self.is_exact:
             return gradient
-        at = self._at(ids)
         own = self._features[at] @ self._weights[round_number]
         if self._labels is not None:
             own = own - 2.0 * (2.0 * self._labels[at] - 1.0)

@@ -29,7 +29,7 @@ def solved_batches(view: View) -> Iterator[SolvedBatch]:
 def deviating_member(view: View) -> str | None:
     """The member of the coalition that opened its partners' shares, if one did."""
     for member in view.coalition:
-        if any(record.name.startswith(opened_shares.PREFIX) for record in view.locals.get(member, ())):
+        if any(name.startswith(opened_shares.PREFIX) for name in view.names(member)):
             return member
     return None
 

@@ -15,7 +15,7 @@ from fedleak.core.facts import Facts
 
 @dataclass(frozen=True, eq=False)
 class ScoredRound:
-    """Row positions, the outside party's score of each (NaN where unknown), the residuals.
+    """Row positions, the outside party's score of each (NaN where unknown), the residuals that it trains with.
 
     The step subtracts ``step`` times the sum of residual times row, after the weights shrank by ``shrink``.
     """
@@ -30,12 +30,12 @@ class ScoredRound:
 
 def scored_rounds(facts: Facts, found: OutsideScores) -> list[ScoredRound]:
     # Noise on the shared scores is far above rounding; the joining has to know how far scores can be trusted.
-    noise = (facts.score_noise or 0.0) / 50
+    noise = (facts.outside_noise or 0.0) / 50
     return [
         ScoredRound(
             one.rows,
             one.scores,
-            one.residuals,
+            one.trained_with,
             rate_of(facts, one.round) / len(one.rows),
             max(one.error, noise),
             shrink_of(facts, one.round),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,7 +10,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.message import Message, Record
 from fedleak.core.sink import Captured, Sink
 from fedleak.core.storage.folder import ContentT, FolderKind
-from fedleak.core.storage.folder_reader import FolderReader, StoredSequence
+from fedleak.core.storage.folder_reader import FolderReader, Lines, StoredSequence
 from fedleak.core.storage.folder_writer import FolderWriter
 from fedleak.core.storage.limits import DEFAULT_LIMITS, Limits
 from fedleak.core.storage.malformed import Malformed, shown
@@ -76,23 +75,23 @@ def save_capture(
 
 def load_capture(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Captured:
     folder = FolderReader(Path(path), CAPTURE, limits)
-    messages = array("Q")
-    records = {party: array("Q") for party in folder.content.locals}
+    messages = Lines()
+    records = {party: Lines() for party in folder.content.locals}
     for line, entry in folder.entries():
         match entry:
             case Message():
-                messages.append(line)
-            case LocalRecord(party):
-                records[party].append(line)
+                messages.add(line, entry.step)
+            case LocalRecord(party, record):
+                records[party].add(line, record.name)
     return Captured(
         Transcript(folder.content.facts, stored_messages(folder, messages)),
         {party: stored_records(folder, lines) for party, lines in records.items()},
     )
 
 
-def stored_messages(folder: FolderReader[ContentT], lines: array[int]) -> StoredSequence[Message]:
-    return StoredSequence(lines, lambda line: folder.entry(line, Message))
+def stored_messages(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Message]:
+    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, Message))
 
 
-def stored_records(folder: FolderReader[ContentT], lines: array[int]) -> StoredSequence[Record]:
-    return StoredSequence(lines, lambda line: folder.entry(line, LocalRecord).record)
+def stored_records(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Record]:
+    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, LocalRecord).record)

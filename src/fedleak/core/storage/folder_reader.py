@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Generic, TypeVar, overload
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError
+from fedleak.core.keyed import Keyed
 from fedleak.core.storage import files, strict_json
 from fedleak.core.storage.array_ref import ArrayRef
 from fedleak.core.storage.codec import Reading
@@ -134,11 +136,24 @@ class _InOrder:
         return found
 
 
-class StoredSequence(Sequence[ItemT]):
+class Lines:
+    """Lines of an index, with the word under which each is looked for."""
+
+    def __init__(self) -> None:
+        self.numbers = array("Q")
+        self.keys: list[str] = []
+
+    def add(self, line: int, key: str) -> None:
+        self.numbers.append(line)
+        self.keys.append(sys.intern(key))  # few words, many lines
+
+
+class StoredSequence(Keyed[ItemT]):
     """Some lines of an index, each decoded when it is asked for."""
 
-    def __init__(self, lines: Sequence[int], read: Callable[[int], ItemT]) -> None:
+    def __init__(self, lines: Sequence[int], keys: Sequence[str], read: Callable[[int], ItemT]) -> None:
         self._lines = lines
+        self.keys = keys
         self._read = read
 
     def __len__(self) -> int:
@@ -150,7 +165,7 @@ class StoredSequence(Sequence[ItemT]):
     def __getitem__(self, position: slice) -> StoredSequence[ItemT]: ...
     def __getitem__(self, position: int | slice) -> ItemT | StoredSequence[ItemT]:
         if isinstance(position, slice):
-            return StoredSequence(self._lines[position], self._read)
+            return StoredSequence(self._lines[position], self.keys[position], self._read)
         return self._read(self._lines[position])
 
     def __iter__(self) -> Iterator[ItemT]:

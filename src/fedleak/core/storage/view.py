@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -17,7 +16,7 @@ from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
 from fedleak.core.secret import Secret
 from fedleak.core.storage.capture import LocalRecord, stored_messages, stored_records
 from fedleak.core.storage.folder import FolderKind
-from fedleak.core.storage.folder_reader import FolderReader
+from fedleak.core.storage.folder_reader import FolderReader, Lines
 from fedleak.core.storage.folder_writer import FolderWriter
 from fedleak.core.storage.limits import DEFAULT_LIMITS, Limits
 from fedleak.core.storage.malformed import Malformed, shown
@@ -119,9 +118,9 @@ def _entries(view: View) -> Iterator[object]:
 class _SortedOut:
     """The entries of a view by kind; of messages and records, only the lines."""
 
-    records: dict[str, array[int]]
+    records: dict[str, Lines]
     logs: dict[str, list[Exchange]]
-    messages: array[int] = field(default_factory=lambda: array("Q"))
+    messages: Lines = field(default_factory=Lines)
     cells: list[KnownCells] = field(default_factory=list)
     columns: list[KnownColumn] = field(default_factory=list)
     samples: list[PublicSample] = field(default_factory=list)
@@ -129,9 +128,9 @@ class _SortedOut:
     def add(self, line: int, entry: object) -> None:
         match entry:
             case Message():
-                self.messages.append(line)
-            case LocalRecord(party):
-                self.records[party].append(line)
+                self.messages.add(line, entry.step)
+            case LocalRecord(party, record):
+                self.records[party].add(line, record.name)
             case KnownCells():
                 self.cells.append(entry)
             case KnownColumn():
@@ -144,7 +143,7 @@ class _SortedOut:
 
 def _sorted_out(folder: FolderReader[ViewContent]) -> _SortedOut:
     content = folder.content
-    found = _SortedOut({party: array("Q") for party in content.locals}, {name: [] for name in content.oracles})
+    found = _SortedOut({party: Lines() for party in content.locals}, {name: [] for name in content.oracles})
     for line, entry in folder.entries():
         found.add(line, entry)
     return found

@@ -20,6 +20,19 @@ from fedleak.models.linear import LinearModel, Link
 # about 1e-13, so a direction weaker than this holds less than three digits.
 RANK_TOLERANCE = 1e-10
 ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
+SMALLEST_NORMAL = 1e-300  # a smaller confidence has lost its last digits
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreEquations:
+    """``matrix @ x = right`` for some rows, one equation a difference of two classes' scores (eq. 8)."""
+
+    rows: IntArray  # positions of the rows that these equations are about
+    difference: FloatArray  # (equations, classes): which scores are subtracted
+    matrix: FloatArray  # (equations, unknowns)
+    right: FloatArray  # (rows, equations)
+    error: FloatArray  # (rows, equations, equations): covariance of the right side, zero where confidences are exact
+    size: FloatArray  # (rows, equations): of all terms added up in an equation, by which rounding errors go
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,24 +65,46 @@ def linear_equations(
     floor: float | None = None,
     deviation: float = 0.0,
 ) -> Iterator[Equations]:
+    """The equations of each row with orthonormal rows; ``floor`` and ``deviation`` as in `score_equations`."""
+    found = score_equations(
+        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation
+    )
+    return map(_orthonormal, found)
+
+
+def score_equations(
+    model: LinearModel,
+    confidences: FloatArray,
+    known: FloatArray,
+    known_positions: IntArray,
+    unknown_positions: IntArray,
+    *,
+    floor: float | None = None,
+    deviation: float = 0.0,
+    largest: FloatArray | float = 1.0,
+) -> Iterator[ScoreEquations]:
     """The equations of each row, grouped by which classes have a logarithm.
 
     ``floor`` replaces confidences of 0; ``deviation`` is the standard deviation of the error of a confidence, where
-    rounding or noise is known to be on them.
+    rounding or noise is known to be on them; ``largest`` is how large an unknown can be.
     """
     weights, bias = _as_classes(model)
     logs, usable = _logarithms(checked_confidences(confidences, model.n_classes), model.link, floor)
     offset = logs - known @ weights[:, known_positions].T - bias
+    size = _log_size(logs, confidences, model.link) + np.abs(known) @ np.abs(weights[:, known_positions]).T
+    size += np.abs(bias) + (np.abs(weights[:, unknown_positions]) * largest).sum(axis=1)
     variance = _log_variance(confidences, model.link, deviation)
     patterns, membership = np.unique(usable, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(membership.ravel() == number)
         difference = _differences(pattern, model.link)
-        yield _orthonormal(
+        yield ScoreEquations(
             rows,
+            difference,
             difference @ weights[:, unknown_positions],
             np.where(usable[rows], offset[rows], 0.0) @ difference.T,
             np.einsum("ik,nk,jk->nij", difference, np.where(usable[rows], variance[rows], 0.0), difference),
+            np.where(usable[rows], size[rows], 0.0) @ np.abs(difference).T,
         )
 
 
@@ -98,6 +133,12 @@ def _logarithms(confidences: FloatArray, link: Link, floor: float | None) -> tup
     return np.log(np.where(usable, values, 1.0)), usable
 
 
+def _log_size(logs: FloatArray, confidences: FloatArray, link: Link) -> FloatArray:
+    """A confidence is good to a share of itself, so its logarithm to as much of 1, its logit of 1 / (1 - v)."""
+    last_digit = 1.0 / np.maximum(1.0 - confidences, SMALLEST_NORMAL) if link is Link.SIGMOID_EACH else 1.0
+    return np.asarray(np.abs(logs) + np.where(confidences < SMALLEST_NORMAL, 1.0 / SMALLEST_NORMAL, last_digit))
+
+
 def _log_variance(confidences: FloatArray, link: Link, deviation: float) -> FloatArray:
     """Of ln v (or of logit v), to first order."""
     if deviation == 0:
@@ -118,9 +159,10 @@ def _differences(usable: np.ndarray, link: Link) -> FloatArray:
     return identity[classes[:-1]] - identity[classes[1:]]
 
 
-def _orthonormal(rows: IntArray, matrix: FloatArray, right: FloatArray, error: FloatArray) -> Equations:
-    """The same solutions, with orthonormal rows: dependent equations drop out (the pseudo-inverse's own steps)."""
-    left, singular, across = np.linalg.svd(matrix, full_matrices=False)
+def _orthonormal(equations: ScoreEquations) -> Equations:
+    """The same solutions; dependent equations drop out (the pseudo-inverse's own steps)."""
+    left, singular, across = np.linalg.svd(equations.matrix, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
     change = left[:, :rank] / singular[:rank]
-    return Equations(rows, across[:rank], right @ change, np.einsum("ai,nab,bj->nij", change, error, change))
+    error = np.einsum("ai,nab,bj->nij", change, equations.error, change)
+    return Equations(equations.rows, across[:rank], equations.right @ change, error)

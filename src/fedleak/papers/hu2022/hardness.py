@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.attacks.features.partial_score_recovery import PartialScoreRecovery
-from fedleak.attacks.features.score_gram_recovery import ScoreGramRecovery
 from fedleak.attacks.features.single_column_recovery import SingleColumnRecovery
+from fedleak.attacks.gram.gram_recovery import GramRecovery
+from fedleak.attacks.scores.score_recovery import ScoreRecovery
 from fedleak.audit.progress import Progress
 from fedleak.audit.randomness import stream
 from fedleak.core.attack import Attack, Reference
@@ -62,8 +62,8 @@ def _measure(source: str, width: int, seed: int) -> dict[str, float]:
     run = VerticalLogistic().run(parties, rng=stream(seed, "hu2022/hardness"), hooks=(), sink=MemorySink())
     return {
         "values_identifiable": float(_guess(run, SingleColumnRecovery, seed).status is not Status.NOT_IDENTIFIABLE),
-        "scores_recovered": _exact(run, PartialScoreRecovery, seed),
-        "inner_products_recovered": _exact(run, ScoreGramRecovery, seed),
+        "scores_recovered": _exact(run, ScoreRecovery, seed),
+        "inner_products_recovered": _exact(run, GramRecovery, seed),
     }
 
 

@@ -17,8 +17,7 @@ from fedleak.papers.hu2022.figures import DELTA
 from fedleak.papers.hu2022.training import train
 from fedleak.theory.hu2022.dp_paillier import NoiseLevels
 from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound
-from fedleak.theory.hu2022.label_by_sign import safe_rounds
-from fedleak.theory.hu2022.noisy_label_by_sign import noisy_safe_rounds
+from fedleak.theory.hu2022.label_by_sign import noisy_safe_rounds, safe_rounds
 
 RATES = (0.05, 1.0)  # above the paper's 0.01: the criterion is to fail within the run
 BATCH_SIZE = 64

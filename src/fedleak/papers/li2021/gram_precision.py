@@ -59,7 +59,8 @@ def _errors(width: int, rows: int, bits: int, seed: int) -> tuple[float, float]:
     size = float(np.linalg.norm(true))
     if isinstance(read, NotIdentified):
         return float("nan"), float("nan")
-    naive = float(np.linalg.norm(naive_gram(read.trajectory) - true)) / size
-    found = estimate_gram(read.trajectory, width, np.random.default_rng(seed))
+    _, trajectory = read
+    naive = float(np.linalg.norm(naive_gram(trajectory) - true)) / size
+    found = estimate_gram(trajectory, width, np.random.default_rng(seed))
     aware = float(np.linalg.norm(found.gram - true)) / size if isinstance(found, GramEstimate) else float("nan")
     return naive, aware

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedleak.attacks.features.rotation_matching import rotate_into_place
 from fedleak.attacks.gram.estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import gram_of
+from fedleak.attacks.gram.gram_recovery import certain_gram_of
 from fedleak.attacks.rotation.starts import random_start
 from fedleak.audit.progress import Progress
 from fedleak.core.arrays import FloatArray, IntArray
@@ -96,7 +96,7 @@ def _prepare(case: _Case, seed: int) -> _Prepared:
     hooks = FakeFeatures(count=n_fake).hooks(ATTACKER)
     run = VerticalLinearArbiter().run(federation, rng=rng, hooks=hooks, sink=MemorySink())
     result = VerticalRun(run, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True, 0.0)
-    ids, gram = gram_of(attackers_view(result), rng)
+    ids, gram = certain_gram_of(attackers_view(result), rng)
     if not isinstance(gram, GramEstimate):
         raise AssertionError(f"the experiment's own trajectory must identify the inner products: {gram.why}")
     return _Prepared(result, ids, gram, data, seed)

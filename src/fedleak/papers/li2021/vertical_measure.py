@@ -10,7 +10,7 @@ import numpy as np
 
 from fedleak.attacks.features.gram_inversion import invert_gram, rotation_problem
 from fedleak.attacks.gram.estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import gram_of
+from fedleak.attacks.gram.gram_recovery import certain_gram_of
 from fedleak.attacks.gram.solution import NotIdentified
 from fedleak.attacks.inversion.problem import factor_of
 from fedleak.attacks.inversion.search import search
@@ -71,7 +71,7 @@ def _trajectory(
     """The recurring batch where it identifies the inner products well, else shuffled mini-batches."""
     for shuffled in (False, True):
         result = run_case(case, logistic=logistic, shuffled=shuffled, seed=seed)
-        ids, gram = gram_of(attackers_view(result), np.random.default_rng([seed, 1]))
+        ids, gram = certain_gram_of(attackers_view(result), np.random.default_rng([seed, 1]))
         if isinstance(gram, GramEstimate) and gram.cell_error <= GOOD_CELL_ERROR * np.sqrt(np.mean(gram.factor**2)):
             break
     return result, ids, gram

@@ -12,6 +12,7 @@ from fedleak.audit.progress import Progress
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.metrics.column_correlation import mean_absolute_correlation
+from fedleak.metrics.error_by_correlation import rank_correlation
 from fedleak.metrics.squared_error import squared_errors
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.luo2021.averages import summary
@@ -95,12 +96,11 @@ def _features(name: str, method: str, trials: Sequence[Trial]) -> Iterator[Row]:
 
 def _together(name: str, method: str, trials: Sequence[Trial]) -> Row:
     """The paper says that weak correlation goes with large error: Spearman's coefficient, a trial at a time."""
-    from scipy.stats import spearmanr
-
     columns = [np.array(list(trial.values())).T for trial in trials]
     measured: dict[str, float | None] = {}
     for figure, position in (("spearman_error_eq16", 1), ("spearman_error_eq17", 2)):
-        measured |= summary(figure, [float(spearmanr(of[0], of[position]).statistic) for of in columns])
+        found = [rank_correlation(of[0], of[position]) for of in columns]
+        measured |= summary(figure, [coefficient for coefficient in found if coefficient is not None])
     setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": ALL}
     return Row(setting, measured, note="negative: features that correlate more are recovered better")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fedleak.attacks.features.equality_bayes import EqualityBayes
+from fedleak.attacks.features.equality_grid import EqualityGrid
 from fedleak.attacks.features.equality_projection import EqualityProjection
 from fedleak.attacks.features.equality_solving import EqualitySolving
 from fedleak.audit.progress import Progress
@@ -81,7 +82,11 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
     served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
     truth = served.hidden
     errors = {attack.name: _cell_errors(served.attack(attack(), seed), truth) for attack in ATTACKS}
+    if served.knowledge.columns:  # no column moves in steps: nothing that a grid could add
+        errors[EqualityGrid.name] = _cell_errors(served.attack(EqualityGrid(), seed), truth)
     found = {name: float(error.mean()) for name, error in errors.items()}
+    if EqualityGrid.name in errors:
+        found["rows whole"] = float((errors[EqualityGrid.name] < 1e-18).all(axis=1).mean())
     worse = errors[EqualityProjection.name].mean(axis=1) - errors[EqualitySolving.name].mean(axis=1)
     found["largest row loss"] = float(worse.max())
     found["bound"] = error_bound(truth.values)
@@ -96,9 +101,12 @@ def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -
     n_target = max(1, round(share * len(table.columns)))
     exact = n_target <= table.n_classes - 1
     baseline = summary("mse", [trial[UNIFORM] for trial in trials])
-    methods = [name for name in trials[0] if name not in ("largest row loss", "bound")]
-    for method in methods:
-        measured = summary("mse", [trial[method] for trial in trials])
+    beside = {"largest row loss", "bound", "rows whole"}
+    for method in dict.fromkeys(name for trial in trials for name in trial if name not in beside):
+        measured = summary("mse", [trial[method] for trial in trials if method in trial])
+        if method == EqualityGrid.name:
+            measured["rows_whole"] = float(np.mean([trial["rows whole"] for trial in trials if method in trial]))
+            measured["trials"] = float(sum(method in trial for trial in trials))
         if method == EqualityProjection.name:
             measured["largest_row_loss"] = max(trial["largest row loss"] for trial in trials)
         if method == EqualitySolving.name:

@@ -10,6 +10,7 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.core.errors import InputError
 from fedleak.data import DataSpec, load_table
+from fedleak.data.column_steps import ColumnStep, regular_step
 
 REAL = ("bank", "credit", "drive", "news")
 SYNTHETIC = ("synthetic1", "synthetic2")
@@ -57,6 +58,12 @@ def paper_table(name: str) -> PaperTable:
         cuts = np.quantile(labels, np.arange(1, N_NEWS_CLASSES) / N_NEWS_CLASSES)
         labels = np.searchsorted(cuts, labels, side="right")
     return PaperTable(name, table.columns, freeze(table.values), freeze(labels.astype(np.int64)))
+
+
+@cache
+def column_steps(table: PaperTable) -> dict[str, ColumnStep | None]:
+    """The feature types that an attacker knows (section III): whole numbers and decimals, as steps after scaling."""
+    return {name: regular_step(table.features[:, i]) for i, name in enumerate(table.columns)}
 
 
 def _synthetic(name: str) -> PaperTable:

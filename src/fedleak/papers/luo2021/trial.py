@@ -15,14 +15,16 @@ from fedleak.core.defense import Defense
 from fedleak.core.facts import Facts
 from fedleak.core.federation import Federation, Party, Slice
 from fedleak.core.guess import Guess
+from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.run import Run
 from fedleak.core.secret import Secret, SecretKind
 from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.core.truth import SecretValues
 from fedleak.core.view import View
+from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
-from fedleak.papers.luo2021.tables import PaperTable
+from fedleak.papers.luo2021.tables import PaperTable, column_steps
 from fedleak.protocols.prediction.serving import VerticalPrediction
 from fedleak.protocols.prediction.settings import PredictionSettings
 
@@ -44,13 +46,14 @@ class Served:
     facts: Facts
     model: Model
     target: tuple[str, ...]
+    knowledge: Knowledge  # feature types: in which steps a column moves
 
     @property
     def hidden(self) -> SecretValues:
         return self.run.truth.of(Secret(SecretKind.FEATURES, PASSIVE))
 
     def view(self, kind: SecretKind) -> View:
-        return self.run.view((ACTIVE,), Secret(kind, PASSIVE), self.facts)
+        return self.run.view((ACTIVE,), Secret(kind, PASSIVE), self.facts, knowledge=self.knowledge)
 
     def attack(self, attack: Attack, seed: int) -> Guess:
         """The attack's answer; its randomness depends on the seed and its name alone."""
@@ -88,13 +91,16 @@ def serve(
     table: PaperTable,
     rows: IntArray,
     target: Sequence[str],
-    model: Model,
+    model: Model | None,
     settings: PredictionSettings,
     *,
     seed: int,
     defense: Defense | None = None,
 ) -> Served:
-    """Serve the predictions of some rows with a ready model, with a defense where one is given."""
+    """Serve the predictions of some rows with a ready model, with a defense where one is given.
+
+    Without a model the run trains one, as the settings say, on the rows that it does not predict.
+    """
     wanted = set(target)
     own = tuple(name for name in table.columns if name not in wanted)
     parties = tuple(
@@ -112,8 +118,13 @@ def serve(
     protocol = VerticalPrediction(model)
     run = protocol.run(federation, rng=stream(seed, "protocol"), hooks=hooks, sink=MemorySink())
     facts = run.transcript.facts if defense is None else defense.declare(run.transcript.facts)
-    capabilities = protocol.reveals(settings, facts.parties, (ACTIVE,))
-    return Served(run, facts.seen_by((ACTIVE,), capabilities), model, tuple(target))
+    capabilities = protocol.reveals(federation.settings, facts.parties, (ACTIVE,))
+    steps = column_steps(table)
+    known = tuple(KnownColumn(PASSIVE, name, step=s.step, slack=s.slack) for name in target if (s := steps[name]))
+    seen = facts.seen_by((ACTIVE,), capabilities)
+    assert run.truth.served is not None
+    served_model = model or interpret(run.truth.served.model)
+    return Served(run, seen, served_model, tuple(target), Knowledge(columns=known))
 
 
 def _columns(table: PaperTable, rows: IntArray, names: Sequence[str]) -> FloatArray:

@@ -61,6 +61,17 @@ class HorizontalLinear(Protocol):
             steps.AVERAGED_WEIGHTS,
         }
     )
+    may_reveal = frozenset(
+        {
+            Capability.AVERAGED_WEIGHTS,
+            Capability.LINEAR_RESIDUAL,
+            Capability.MODEL,
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.LABELS,
+            Capability.ALL_GRADIENTS,
+        }
+    )
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
@@ -128,10 +139,11 @@ def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptio
 def _one_round(
     members: Sequence[AveragingMember], server: Actor, weights: FloatArray, settings: HorizontalLinearSettings
 ) -> FloatArray:
-    received = [
-        member.actor.send(steps.SENT_WEIGHTS, server, Array(member.contribution(weights))).values for member in members
-    ]
-    total = opened_sum([np.asarray(sent, dtype=np.uint64) for sent in received], settings.fraction_bits)
+    received = {}
+    for member in members:
+        sent = member.actor.send(steps.SENT_WEIGHTS, server, Array(member.contribution(weights)))
+        received[member.actor.name] = np.asarray(sent.values, dtype=np.uint64)
+    total = opened_sum(received, [member.actor.name for member in members], settings.fraction_bits)
     mean = server.compute(steps.AVERAGED_WEIGHTS, total, lambda summed: summed / len(members))
     return server.publish(steps.AVERAGED_WEIGHTS, Array(mean)).values
 

@@ -6,7 +6,8 @@ in the sum, whose mean the server publishes; everybody takes the step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from fedleak.core.run import Run
 from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
-from fedleak.crypto.secure_aggregation import opened_sum
+from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.horizontal.member import RowHolder
 from fedleak.protocols.horizontal.outcome import accuracy, truth_of
+from fedleak.protocols.horizontal.recovery import begin_round, check_threshold, opener
 from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
 from fedleak.protocols.horizontal.setup import agree_on_masks, first_weights, row_parties
 
@@ -46,14 +48,21 @@ class HorizontalLogistic(Protocol):
             steps.AGREEMENT_KEY,
             steps.FIRST_MODEL,
             steps.LOCAL_UPDATE,
+            steps.ROUND_KEY,
+            steps.SEED_SHARES,
             steps.MASKED_UPDATE,
+            steps.SENDERS,
+            steps.OPENED_SHARES,
             steps.AGGREGATE,
         }
     )
+    may_reveal = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
-        parties, server_party = row_parties(federation, settings.shuffled)
+        parties, server_party = row_parties(federation, settings.shuffled, settings.ever_lost)
+        if settings.recovery_threshold:
+            check_threshold(settings.recovery_threshold, len(parties))
         server_rng, *party_rngs = rng.spawn(1 + len(parties))
         server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
         members = [
@@ -69,7 +78,7 @@ class HorizontalLogistic(Protocol):
         actors = [server, *(member.actor for member in members)]
         for number in range(settings.rounds):
             start_round(actors, number)
-            weights = _one_round(members, server, weights, settings.rate(number), settings.fraction_bits)
+            weights = _one_round(members, server, weights, settings)
         counts = [len(party.train.ids) for party in parties]
         captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), max(counts)))
         utility = {
@@ -99,6 +108,7 @@ class HorizontalLogistic(Protocol):
                 "batch_size": own.batch_size,
                 "rate_decay": own.rate_decay,
                 "shuffled": ",".join(own.shuffled),
+                "dropouts": ",".join(own.dropouts),
             },
         )
 
@@ -107,16 +117,37 @@ class HorizontalLogistic(Protocol):
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
         """Everybody sees the sum of all updates, and knows the model from it; the server too."""
-        return frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        return cls.may_reveal
 
 
 def _one_round(
-    members: Sequence[RowHolder], server: Actor, weights: FloatArray, rate: float, fraction_bits: int
+    members: Sequence[RowHolder], server: Actor, weights: FloatArray, settings: HorizontalLogisticSettings
 ) -> FloatArray:
-    received = []
+    names = [member.actor.name for member in members]
+    open_sum: Callable[[Mapping[str, Words]], FloatArray]
+    if settings.recovery_threshold:
+        open_sum = _recovering(members, server, settings)
+    else:
+        open_sum = partial(opened_sum, parties=names, fraction_bits=settings.fraction_bits)
+    received = {}
     for member in members:
-        payload = member.actor.send(steps.MASKED_UPDATE, server, Array(member.contribute(weights, rate)))
-        received.append(np.asarray(payload.values, dtype=np.uint64))
-    total = server.compute(steps.AGGREGATE, received, lambda vectors: opened_sum(vectors, fraction_bits))
-    mean = server.publish(steps.AGGREGATE, Array(total / len(members)))
+        if member.actor.name not in settings.lost_in(server.round):
+            update = Array(member.contribute(weights, settings.rate(server.round)))
+            payload = member.actor.send(steps.MASKED_UPDATE, server, update)
+            received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
+    total = server.compute(steps.AGGREGATE, received, open_sum)
+    mean = server.publish(steps.AGGREGATE, Array(total / len(received)))
     return weights - mean.values
+
+
+def _recovering(
+    members: Sequence[RowHolder], server: Actor, settings: HorizontalLogisticSettings
+) -> Callable[[Mapping[str, Words]], FloatArray]:
+    maskers = [member.recovering for member in members if member.recovering is not None]
+    return opener(
+        maskers,
+        server,
+        begin_round(maskers),
+        threshold=settings.recovery_threshold,
+        fraction_bits=settings.fraction_bits,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from fedleak.core import steps
@@ -27,6 +29,11 @@ class Masker:
 
     def agree_with(self, other: Masker) -> None:
         self._pair_secrets[other._actor.name] = self._key.shared_with(other._key.public)
+
+    @property
+    def channels(self) -> Mapping[str, bytes]:
+        """A secret with each partner."""
+        return self._pair_secrets
 
     def rounded(self, vector: FloatArray) -> FloatArray:
         """What of a vector survives the encoding: what the party really puts under the mask."""

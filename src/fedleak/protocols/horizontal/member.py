@@ -12,6 +12,7 @@ from fedleak.core.payload import Array, Scalar, Table
 from fedleak.crypto.secure_aggregation import Words
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.horizontal.masking import Masker
+from fedleak.protocols.horizontal.recovery import RecoveringMasker
 from fedleak.protocols.horizontal.settings import SYNCHRONISED, HorizontalLogisticSettings
 
 
@@ -27,6 +28,11 @@ class RowHolder:
         self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
         self.signs: FloatArray = 2.0 * party.train.labels - 1.0
         self.masker = Masker(actor, settings.fraction_bits)
+        self.recovering: RecoveringMasker | None = None
+        if settings.recovery_threshold:
+            self.recovering = RecoveringMasker(
+                actor, settings.fraction_bits, settings.recovery_threshold, self.masker.channels
+            )
         self._order: IntArray = actor.rng.permutation(len(self.features))
         actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
         actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
@@ -42,7 +48,7 @@ class RowHolder:
         update = actor.compute(steps.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
         sent = actor.outgoing(steps.LOCAL_UPDATE, update)
         actor.record(steps.LOCAL_UPDATE, "update", Array(self.masker.rounded(sent)))
-        return self.masker.mask(sent)
+        return (self.recovering or self.masker).mask(sent)
 
     def batches(self) -> list[IntArray]:
         """Row positions of each of the party's batches, in the order in which it visits them."""

@@ -46,9 +46,17 @@ class HorizontalLogisticSettings(HorizontalSettings):
         choices=UPDATES,
     )
     rate_decay: float = setting(0.0, "the rate of round t is learning_rate / (1 + rate_decay t)")
+    recovery_threshold: int = setting(
+        0, "parties that must send in a round for its sum to be opened; 0 deals no shares of seeds, and all must send"
+    )
+    dropouts: tuple[str, ...] = setting((), 'who is lost in which round before it sends, such as "clinic:3"')
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.recovery_threshold < 0:
+            raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
+        for entry in self.dropouts:
+            _dropout(entry)
         if not 0 <= self.rate_decay < inf:
             raise InputError(f"rate_decay must be 0 or more and finite; got {self.rate_decay}")
         if self.update not in UPDATES:
@@ -56,3 +64,18 @@ class HorizontalLogisticSettings(HorizontalSettings):
 
     def rate(self, round_number: int) -> float:
         return self.learning_rate / (1 + self.rate_decay * round_number)
+
+    def lost_in(self, round_number: int) -> frozenset[str]:
+        """Parties that send nothing in a round."""
+        return frozenset(name for name, number in map(_dropout, self.dropouts) if number == round_number)
+
+    @property
+    def ever_lost(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in map(_dropout, self.dropouts))
+
+
+def _dropout(entry: str) -> tuple[str, int]:
+    name, _, number = entry.rpartition(":")
+    if not name or not number.isdecimal():
+        raise InputError(f'dropouts must be parties and rounds, such as "clinic:3"; got {entry!r}')
+    return name, int(number)

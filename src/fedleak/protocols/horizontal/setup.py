@@ -17,7 +17,9 @@ from fedleak.protocols.actor import Actor
 from fedleak.protocols.horizontal.masking import Masker
 
 
-def row_parties(federation: Federation, shuffled: Sequence[str]) -> tuple[tuple[Party, ...], Party]:
+def row_parties(
+    federation: Federation, shuffled: Sequence[str], lost: Sequence[str] = ()
+) -> tuple[tuple[Party, ...], Party]:
     """The parties with rows and the server; or an error that says what is wrong."""
     parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
     if len(parties) < 2 or len(servers) != 1:
@@ -31,9 +33,10 @@ def row_parties(federation: Federation, shuffled: Sequence[str]) -> tuple[tuple[
         if not len(party.train.ids) or party.train.labels is None:
             raise InputError(f"{party.name} must hold at least one row with its label")
     names = {party.name for party in parties}
-    for name in shuffled:
-        if name not in names:
-            raise InputError(f"shuffled must name active parties ({', '.join(sorted(names))}); got {name!r}")
+    for setting, named in (("shuffled", shuffled), ("dropouts", lost)):
+        for name in named:
+            if name not in names:
+                raise InputError(f"{setting} must name active parties ({', '.join(sorted(names))}); got {name!r}")
     return parties, servers[0]
 
 

@@ -9,30 +9,25 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.federation import Party
 from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.truth import SecretValues, Truth
+from fedleak.core.truth import SecretValues, Served, Truth
 from fedleak.models.model import Model
 
 
-def truth_of(
-    parties: Sequence[Party],
-    ids: IntArray,
-    columns: tuple[str, ...],
-    features: FloatArray,
-    wanted: IntArray,
-    *,
-    unit_box: bool,
-) -> Truth:
-    """The predicted rows of every party; a column's range is the unit interval, or that of all its rows."""
+def truth_of(parties: Sequence[Party], ids: IntArray, wanted: IntArray, served: Served, *, unit_box: bool) -> Truth:
+    """The predicted rows of every party; a column's range is the unit interval, or that of all its rows.
+
+    A party's values are its own, also where it kept a column out of the computation.
+    """
     secrets = {}
     for party in parties:
         if not party.columns:
             continue
-        own = features[:, [columns.index(name) for name in party.columns]]
+        own = party.train.features
         low, high = (np.zeros(own.shape[1]), np.ones(own.shape[1])) if unit_box else (own.min(axis=0), own.max(axis=0))
         values = SecretValues(ids, party.columns, own[wanted], np.column_stack([low, high]))
         secrets[Secret(SecretKind.FEATURES, party.name)] = values
         secrets[Secret(SecretKind.RANGES, party.name)] = values
-    return Truth(secrets)
+    return Truth(secrets, served)
 
 
 def utility(released: FloatArray, labels: IntArray, model: Model, parties: Sequence[Party]) -> dict[str, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
+from fedleak.models import opaque
 from fedleak.models.file import load_model
 from fedleak.models.forest import ForestModel
 from fedleak.models.model import Model
@@ -27,6 +28,16 @@ def served_model(
 ) -> Model:
     if settings.model_file:
         return _checked(load_model(Path(settings.model_file)), settings)
+    if settings.model == opaque.KIND:
+        raise InputError(
+            'model must be one that a scenario can train or read from a file; got "opaque": serve the object with '
+            "fedleak.adapters.own_model.audit_model"
+        )
+    if not len(rows):
+        raise InputError(
+            "prediction_share must be below 1 where a model is trained (1 only with a model_file); "
+            f"got {settings.prediction_share}"
+        )
     n_classes = int(labels.max()) + 1
     output = TreeOutput(settings.tree_output)
     if settings.model == "logistic":

@@ -27,9 +27,12 @@ from fedleak.core.run import Run
 from fedleak.core.settings import Settings, settings_of
 from fedleak.core.sink import Sink
 from fedleak.core.steps import Role
+from fedleak.core.truth import Served
 from fedleak.models.model import Model
+from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.prediction.contributions import contributions
+from fedleak.protocols.prediction.model_service import model_service
 from fedleak.protocols.prediction.outcome import truth_of, utility
 from fedleak.protocols.prediction.served_model import served_model
 from fedleak.protocols.prediction.settings import PredictionSettings
@@ -65,6 +68,19 @@ class VerticalPrediction(Protocol):
         }
     )
 
+    may_reveal = frozenset(
+        {
+            Capability.OWN_FEATURES,
+            Capability.LABELS,
+            Capability.PREDICTIONS,
+            Capability.MODEL,
+            Capability.LINEAR_MODEL,
+            Capability.TREE_MODEL,
+            Capability.FOREST_MODEL,
+            Capability.CONTRIBUTIONS,
+        }
+    )
+
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
 
@@ -86,10 +102,13 @@ class VerticalPrediction(Protocol):
         released = _serve(model, rows, joint.ids[wanted], actors[0], computation, settings)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(joint.ids))
         captured = sink.finish(self.with_data(facts, federation))
-        whole = joint.ids[wanted], joint.columns, joint.features, wanted
-        truth = truth_of(parties, *whole, unit_box=settings.unit_box)
+        served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
+        truth = truth_of(parties, joint.ids[wanted], wanted, served, unit_box=settings.unit_box)
         measured = utility(released, joint.labels[wanted], model, parties)
-        return Run(captured.transcript, captured.locals, truth, measured)
+        services = {}
+        if isinstance(model, OpaqueModel) and settings.reveal == "model":
+            services[SERVICE] = model_service(model, parties[0].name)
+        return Run(captured.transcript, captured.locals, truth, measured, services=services)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:

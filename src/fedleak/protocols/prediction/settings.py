@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from fedleak.core.errors import InputError
 from fedleak.core.settings import Settings, setting
 
-MODELS = ("logistic", "tree", "forest", "network")
+MODELS = ("logistic", "tree", "forest", "network", "opaque")
 REVEALS = ("model", "nothing", "contributions")
 OUTPUTS = ("one-hot", "fractions")
 
 
 @dataclass(frozen=True)
 class PredictionSettings(Settings):
-    model: str = setting("logistic", "the model that is trained and served", choices=MODELS)
+    model: str = setting(
+        "logistic",
+        "the model that is trained and served; opaque: an object of yours, served by fedleak.adapters.own_model",
+        choices=MODELS,
+    )
     model_file: str = setting("", "a model of your own, saved by fedleak.models.file.save_model; served as it is")
-    prediction_share: float = setting(0.2, "share of the rows that are predicted and not trained on", unit="0 to 1")
+    prediction_share: float = setting(
+        0.2, "share of the rows that are predicted and not trained on; 1 where no model is trained", unit="0 to 1"
+    )
     reveal: str = setting(
         "model",
         "what the active party gets besides the confidences: the model, nothing, or each column's contribution",
@@ -44,11 +50,8 @@ class PredictionSettings(Settings):
         for name in ("tree_depth", "forest_depth", "n_trees", "epochs"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more; got {getattr(self, name)}")
-        if not 0 < self.prediction_share <= 1 or (self.prediction_share == 1 and not self.model_file):
-            raise InputError(
-                "prediction_share must be above 0 and below 1 (1 only with a model_file, which needs no training); "
-                f"got {self.prediction_share}"
-            )
+        if not 0 < self.prediction_share <= 1:
+            raise InputError(f"prediction_share must be above 0 and at most 1; got {self.prediction_share}")
         if not self.l2 > 0 or not self.learning_rate > 0:
             raise InputError(f"l2 and learning_rate must be above 0; got {self.l2} and {self.learning_rate}")
         if not 0 <= self.dropout < 1:

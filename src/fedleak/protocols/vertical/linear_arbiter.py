@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
+from fedleak.core.capability import Capability
 from fedleak.core.federation import Party
 from fedleak.protocols.vertical.outcome import regression_utility
 from fedleak.protocols.vertical.residual_rule import LINEAR
@@ -26,6 +27,7 @@ class VerticalLinearArbiter(VerticalWithArbiter):
     settings_type = VerticalLinearArbiterSettings
     rule = LINEAR
     binary_labels = False
+    may_reveal = VerticalWithArbiter.may_reveal - {Capability.TWO_CLASSES}
 
     @classmethod
     def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:

@@ -32,7 +32,7 @@ from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.vertical.batches import batches
 from fedleak.protocols.vertical.encrypted_gradient import encrypted_gradients
-from fedleak.protocols.vertical.facts import linear_facts, member_capabilities
+from fedleak.protocols.vertical.facts import OF_A_MEMBER, linear_facts, member_capabilities
 from fedleak.protocols.vertical.ideal_gradient import hand_out_shares, ideal_gradients
 from fedleak.protocols.vertical.keyed import KeyedMember, join
 from fedleak.protocols.vertical.member import Member, order_members
@@ -101,6 +101,7 @@ class VerticalLogistic(Protocol):
             steps.UPDATE,
         }
     )
+    may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)

@@ -27,7 +27,7 @@ from fedleak.crypto import CIPHERS
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.vertical.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
 from fedleak.protocols.vertical.batches import batches
-from fedleak.protocols.vertical.facts import linear_facts, member_capabilities
+from fedleak.protocols.vertical.facts import OF_A_MEMBER, linear_facts, member_capabilities
 from fedleak.protocols.vertical.member import Member, order_members
 from fedleak.protocols.vertical.outcome import RoundLog, truth_of
 from fedleak.protocols.vertical.partial_score_service import partial_score_services
@@ -74,6 +74,13 @@ class VerticalWithArbiter(Protocol):
             steps.PARTIAL_SCORE,
         }
     )
+    may_reveal = OF_A_MEMBER | {
+        Capability.LABELS,
+        Capability.LINEAR_RESIDUAL,
+        Capability.ALL_GRADIENTS,
+        Capability.DECRYPTION_KEY,
+        Capability.PREDICTION_SERVICE,
+    }
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _checked(federation, self.settings_type)

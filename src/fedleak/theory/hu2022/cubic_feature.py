@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, course_known, equals
 from fedleak.theory.hu2022.ratios_within_batch import RatiosWithinBatch
 
 
@@ -27,6 +27,7 @@ class CubicFeature(Theorem):
                 *RatiosWithinBatch.assess(facts).conditions,
                 equals("the sigmoid is replaced by its cubic minimax polynomial", facts.approximation, "cubic"),
                 at_most("there are two or more epochs", 2, facts.n_epochs),
+                course_known(facts),
                 joined_in_time("Q"),
             ),
             conclusion="every joined value of the column is determined, up to one global sign, in max(Q, 2) epochs",

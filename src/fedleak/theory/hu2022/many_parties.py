@@ -8,7 +8,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.steps import Role
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
 from fedleak.theory.hu2022.label_by_sign import whole_first_epoch
-from fedleak.theory.hu2022.small_initialisation import first_score_bound
+from fedleak.theory.hu2022.small_initialisation import first_score_bound, small_start
 from fedleak.theory.hu2022.unique_residuals import UniqueResiduals
 
 
@@ -30,7 +30,7 @@ class ManyParties(Theorem):
                 _not_the_label_party(facts),
                 *UniqueResiduals.assess(facts).conditions,
                 equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
-                _small_start(bound),
+                small_start(bound, "the first scores are below 2 in absolute value (eq. 32)"),
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
             conclusion="every label is determined in the first epoch",
@@ -49,10 +49,3 @@ def _not_the_label_party(facts: Facts) -> Condition:
         return Condition(statement, State.UNKNOWN, "what the protocol reveals is not known")
     holds = Capability.LABELS in facts.capabilities
     return Condition(statement, State.FAILS if holds else State.HOLDS, ", ".join(facts.adversary))
-
-
-def _small_start(bound: float | None) -> Condition:
-    statement = "the first scores are below 2 in absolute value (eq. 32)"
-    if bound is None:
-        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
-    return Condition(statement, State.HOLDS if bound < 2 else State.UNKNOWN, f"at most {bound:.3g}")

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, log, log1p
-
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
+from fedleak.theory.condition import Assessment, State, Theorem, equals
 from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound, noise_conditions
-from fedleak.theory.hu2022.small_initialisation import first_score_bound
-
-DELTA = 0.05
-
-
-def noisy_safe_rounds(learning_rate: float, first_score: float, error: float, max_row_norm: float = 1.0) -> int:
-    """T~ of eq. 65: |theta x| < 2 in the first T~ rounds if every gradient's error is at most ``error`` (u).
-
-    For rows of norm up to R: |theta_t x| grows by eta R^2 / 4 (|theta x| + 2) + eta R u a round (eq. 67), so
-    q = |theta x| + p grows by the factor 1 + eta R^2 / 4 with p = 2 + 4 u / R; the threshold is 2 + p.
-    (The proof's last line adds epsilon to the threshold; the theorem itself does not.)
-    """
-    if first_score >= 2:
-        return 0
-    offset = 2 + 4 * error / max_row_norm
-    return ceil(log((2 + offset) / (first_score + offset)) / log1p(learning_rate * max_row_norm**2 / 4))
+from fedleak.theory.hu2022.label_by_sign import DELTA, noisy_safe_rounds
+from fedleak.theory.hu2022.small_initialisation import first_score_bound, small_start
 
 
 class NoisyLabelBySign(Theorem):
@@ -42,17 +26,10 @@ class NoisyLabelBySign(Theorem):
             (
                 *noise_conditions(facts),
                 equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
-                _small_start(bound),
+                small_start(bound, "the first scores are below 2 in absolute value", if_large=State.FAILS),
             ),
             conclusion=_conclusion(facts, bound),
         )
-
-
-def _small_start(bound: float | None) -> Condition:
-    statement = "the first scores are below 2 in absolute value"
-    if bound is None:
-        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
-    return Condition(statement, State.HOLDS if bound < 2 else State.FAILS, f"at most {bound:.3g}")
 
 
 def _conclusion(facts: Facts, bound: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Theorem, at_most, equals
+from fedleak.theory.condition import Assessment, Theorem, at_most, course_known, equals
 from fedleak.theory.hu2022.cubic_feature import joined_in_time
 from fedleak.theory.hu2022.ratios_within_batch import RatiosWithinBatch
 
@@ -24,6 +24,7 @@ class PiecewiseFeature(Theorem):
                 *RatiosWithinBatch.assess(facts).conditions,
                 equals("the sigmoid is replaced by a piecewise linear function", facts.approximation, "piecewise"),
                 at_most("there are two or more epochs", 2, facts.n_epochs),
+                course_known(facts),
                 joined_in_time("R"),
             ),
             conclusion="every joined value of the column is determined, up to one global sign, in max(R, 2) epochs",

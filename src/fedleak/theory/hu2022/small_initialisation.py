@@ -62,7 +62,7 @@ class SmallInitialisation(Theorem):
             (
                 *UniqueResiduals.assess(facts).conditions,
                 equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
-                _small_start(facts, bound),
+                _random_start(facts, bound),
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
             conclusion=f"every label is determined in the first epoch, with probability at least {1 - FAILURE:g}",
@@ -80,11 +80,16 @@ def first_score_bound(facts: Facts) -> float | None:
     return None if std is None else gaussian_bound(std, facts.max_row_norm, facts.n_rows)
 
 
-def _small_start(facts: Facts, bound: float | None) -> Condition:
+def small_start(bound: float | None, statement: str, *, if_large: State = State.UNKNOWN) -> Condition:
+    """Whether the first scores stay below 2. The bound is a worst case: past it, signs are often still right."""
+    if bound is None:
+        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
+    chance = f" with probability {1 - FAILURE:g}" if bound else ""
+    return Condition(statement, State.HOLDS if bound < 2 else if_large, f"at most {bound:.3g}{chance}")
+
+
+def _random_start(facts: Facts, bound: float | None) -> Condition:
     statement = "random first weights keep every |theta x| below 2"
     if facts.initialisation == "zero":
         return Condition(statement, State.FAILS, "weights start at zero: theorem 4.6 applies")
-    if bound is None:
-        return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
-    state = State.HOLDS if bound < 2 else State.UNKNOWN
-    return Condition(statement, state, f"at most {bound:.3g} with probability {1 - FAILURE:g}")
+    return small_start(bound, statement)

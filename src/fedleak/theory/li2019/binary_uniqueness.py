@@ -17,7 +17,7 @@ from math import lgamma, log, log2, pi
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Theorem, at_most
-from fedleak.theory.li2019.linear_update import LinearUpdate, n_columns
+from fedleak.theory.li2019.linear_update import LinearUpdate, n_columns, rows_of_update
 
 SAFE_EXCESS = 4  # random tables with d ≥ m + 4 are certified in nearly every draw
 
@@ -65,14 +65,14 @@ class BinaryUniqueness(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        columns = n_columns(facts)
+        columns, rows = n_columns(facts), rows_of_update(facts)
         return Assessment(
             cls.name,
             (
                 *LinearUpdate.assess(facts).conditions,
                 at_most(
                     f"the rows of an update and {SAFE_EXCESS} more are at most the columns",
-                    None if facts.batch_size is None else facts.batch_size + SAFE_EXCESS,
+                    None if rows is None else rows + SAFE_EXCESS,
                     columns,
                 ),
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
@@ -49,11 +51,26 @@ def n_columns(facts: Facts) -> int | None:
     return counts[0] if counts else None
 
 
+def outside_rows(facts: Facts) -> tuple[int, ...] | None:
+    """Rows of each party outside the coalition; the largest party's stand for a number that is not known."""
+    outside = [party for party in facts.with_role(Role.ACTIVE) if party.name not in facts.adversary]
+    counts = [facts.n_rows if party.n_rows is None else party.n_rows for party in outside]
+    known = [count for count in counts if count is not None]
+    return tuple(known) if known and len(known) == len(counts) else None
+
+
 def n_batches(facts: Facts) -> int | None:
-    """Of the largest party."""
-    if facts.n_rows is None or not facts.batch_size:
+    """Rounds until the batches of all parties outside come round together, each party's taking turns."""
+    rows = outside_rows(facts)
+    if rows is None or not facts.batch_size:
         return None
-    return -(-facts.n_rows // facts.batch_size)
+    return lcm(*(-(-count // facts.batch_size) for count in rows))
+
+
+def rows_of_update(facts: Facts) -> int | None:
+    """Of all parties outside together: the sum hides whose rows are whose."""
+    rows, size = outside_rows(facts), facts.batch_size
+    return None if rows is None or not size else sum(min(size, count) for count in rows)
 
 
 def undisturbed(facts: Facts) -> Condition:
@@ -76,9 +93,22 @@ def _option(facts: Facts, name: str) -> str | None:
 
 def _enough_rounds(facts: Facts) -> Condition:
     columns, batches = n_columns(facts), n_batches(facts)
-    rounds = facts.options.get("rounds")
+    rounds = _usable_rounds(facts, batches or 1)
     needed = None if columns is None or batches is None else rounds_needed(columns, batches)
-    return at_most("rounds are d + 1 or more for each batch", needed, None if rounds is None else int(rounds))
+    return at_most("rounds are d + 1 or more for each batch", needed, rounds)
+
+
+def _usable_rounds(facts: Facts, batches: int) -> int | None:
+    """Rounds with all parties outside in them, as many for each batch as the batch with the fewest has."""
+    rounds = facts.options.get("rounds")
+    if not isinstance(rounds, int):
+        return None
+    entries = [entry.rpartition(":") for entry in str(facts.options.get("dropouts") or "").split(",") if entry]
+    lost = {int(number) for name, _, number in entries if name not in facts.adversary}
+    if not lost:
+        return rounds
+    usable = [number % batches for number in range(rounds) if number not in lost]
+    return batches * min(usable.count(batch) for batch in range(batches))
 
 
 def _same_rows(facts: Facts) -> Condition:

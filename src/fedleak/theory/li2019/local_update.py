@@ -11,7 +11,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals, revealed
-from fedleak.theory.li2019.linear_update import n_batches, undisturbed
+from fedleak.theory.li2019.linear_update import n_batches, outside_rows, undisturbed
 
 SAFE_PRODUCT = 1.0  # see exactness_limit
 
@@ -81,8 +81,9 @@ def _same_order(facts: Facts) -> Condition:
 def _small_rate(facts: Facts) -> Condition:
     statement = "the learning rate is below the measured limit of exactness"
     columns = [party.n_features for party in facts.parties if party.n_features]
-    if facts.learning_rate is None or facts.n_rows is None or not columns or columns[0] is None:
+    rows = outside_rows(facts)
+    if facts.learning_rate is None or rows is None or not columns or columns[0] is None:
         return Condition(statement, State.UNKNOWN, "the rate, the rows or the columns are not known")
-    limit = exactness_limit(columns[0], facts.n_rows)
+    limit = exactness_limit(columns[0], max(rows))
     state = State.HOLDS if facts.learning_rate <= limit else State.FAILS
     return Condition(statement, state, f"{facts.learning_rate:g} and about {limit:.2g}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known
 from fedleak.theory.li2021.score_recovery import ScoreRecovery
 
 
@@ -15,13 +15,18 @@ def epochs_needed(n_rows: int, batch_size: int, n_features: int | None) -> int:
     return n_rows + 1
 
 
+def n_unknowns(n_rows: int, width: int) -> int:
+    """Cells and first weights, less the rotations: what a search for the rows themselves has to find."""
+    return n_rows * width + width - width * (width - 1) // 2
+
+
 class GramRecovery(Theorem):
     """The paper reads C off eq. 3 as if one pair of rounds gave it; a pair gives m equations for m (m + 1) / 2
     unknowns.
 
     A recurring batch needs about n updates that are not collinear (the scores have rank n), shuffled mini-batches a
-    visit of every row for each of N + 1 unknowns. Batches that recur without shuffling give a Krylov sequence: its
-    condition is the limit.
+    visit of every row for each of N + 1 unknowns. With fewer epochs a search for the rows themselves may succeed.
+    Batches that recur without shuffling give a Krylov sequence: its condition is the limit.
     """
 
     name = "li2021/eq-3"
@@ -33,28 +38,37 @@ class GramRecovery(Theorem):
         recovery = ScoreRecovery.assess(facts)
         return Assessment(
             cls.name,
-            (*recovery.conditions, _enough_epochs(facts), _shuffled(facts)),
+            (*recovery.conditions, course_known(facts), _enough_epochs(facts), _shuffled(facts)),
             conclusion="the inner products of all of the victim's rows are determined",
             remedy=recovery.remedy,
         )
 
 
 def _enough_epochs(facts: Facts) -> Condition:
+    """Below the epochs of a linear solve a search may find the rows: it needs as many scores as it has unknowns."""
     statement = "there are enough epochs to solve for every inner product"
     if facts.n_rows is None or facts.batch_size is None or facts.n_epochs is None:
         return Condition(statement, State.UNKNOWN, "rows, batch size or epochs are not known")
     outside = [p.n_features for p in facts.parties if p.name not in facts.adversary and p.n_features]
     needed = epochs_needed(facts.n_rows, facts.batch_size, sum(outside) if outside else None)
-    state = State.HOLDS if facts.n_epochs >= needed else State.FAILS
-    return Condition(statement, state, f"{facts.n_epochs} epochs, {needed} needed")
+    detail = f"{facts.n_epochs} epochs, {needed} needed"
+    if facts.n_epochs >= needed:
+        return Condition(statement, State.HOLDS, detail)
+    if not outside:
+        return Condition(statement, State.UNKNOWN, f"{detail}; the partner's columns are not known")
+    least = -(-n_unknowns(facts.n_rows, sum(outside)) // facts.n_rows)
+    if facts.batch_size < facts.n_rows and facts.n_epochs >= least:
+        return Condition(statement, State.UNKNOWN, f"{detail}; a search may do with {least} or more")
+    return Condition(statement, State.FAILS, detail)
 
 
 def _shuffled(facts: Facts) -> Condition:
-    """Recurring mini-batches end in a cycle; one batch of all rows is a case of its own."""
+    """Recurring mini-batches end in a cycle, which leaves the linear solve open and only a search; one batch of all
+    rows is a case of its own."""
     statement = "batches are drawn anew in every epoch, or there is one batch only"
     if facts.n_rows is not None and facts.batch_size is not None and facts.batch_size >= facts.n_rows:
         return Condition(statement, State.HOLDS, "one batch of all rows")
     shuffle = facts.options.get("shuffle")
     if shuffle is None:
         return Condition(statement, State.UNKNOWN, "not known")
-    return Condition(statement, State.HOLDS if shuffle else State.FAILS, f"shuffle is {str(shuffle).lower()}")
+    return Condition(statement, State.HOLDS if shuffle else State.UNKNOWN, f"shuffle is {str(shuffle).lower()}")

@@ -21,7 +21,7 @@ def matrix(rows: AnyArray | Rows) -> fmpz_mat:
     try:
         from flint import fmpz_mat
     except ImportError as error:
-        raise MissingExtraError.of("python-flint", "lattice", "solving for binary tables") from error
+        raise MissingExtraError.of("python-flint", "lattice", "solving for whole numbers") from error
     return fmpz_mat(rows.tolist() if isinstance(rows, np.ndarray) else rows)
 
 
@@ -31,6 +31,11 @@ def to_rows(exact: fmpz_mat) -> Rows:
 
 def to_array(exact: fmpz_mat) -> IntArray:
     return np.array(to_rows(exact), dtype=np.int64).reshape(exact.nrows(), exact.ncols())
+
+
+def reduce_rows(basis: Rows) -> Rows:
+    """LLL on independent rows."""
+    return to_rows(matrix(basis).lll())
 
 
 def reduce_gram(gram: fmpz_mat) -> tuple[fmpz_mat, fmpz_mat]:

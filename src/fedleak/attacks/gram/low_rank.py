@@ -1,18 +1,18 @@
-"""Inner products of hidden rows from their scores over training: what theorem 3.6 of Hu et al. 2022 leaves in the open.
+"""Inner products of hidden rows from few epochs: what theorem 3.6 of Hu et al. 2022 leaves in the open.
 
 Scores are g_it = x_i . w_t, a matrix of rank k with only the batches' entries seen, and the weights move by
 w_{t+1} = w_t - step sum_j r_j x_j with known residuals. A rotation of rows and weights changes nothing of this, so the
-rows come out up to a rotation, and their inner products exactly.
+rows come out up to a rotation, and their inner products exactly. The unknowns are the N k cells and the first weights,
+where ``all_rows`` solves for N + 1 unknowns a row: about k epochs do, at the price of a search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.training.scored_round import ScoredRound, remaining
+from fedleak.attacks.gram.trajectory import Trajectory
 from fedleak.core.arrays import FloatArray, IntArray
 
 SWEEPS = 150
@@ -23,8 +23,8 @@ GOOD_ENOUGH = 1e-8  # a misfit that needs no other start
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
-    """Observations, flat: entry (row, round) has ``value``; ``moved`` is c_t, a row a round."""
+class Observations:
+    """Scores, flat: entry (row, round) has ``value``; ``moved`` is c_t, a row a round."""
 
     row: IntArray
     round: IntArray
@@ -37,6 +37,7 @@ class Trajectory:
 @dataclass(frozen=True, eq=False)
 class Factors:
     rows: FloatArray  # (rows, k), up to a rotation
+    first: FloatArray  # the weights at the start, turned with the rows
     misfit: float  # root mean square of what is unexplained, over that of the scores
 
     @property
@@ -44,32 +45,31 @@ class Factors:
         return self.rows @ self.rows.T
 
 
-def read_trajectory(rounds: Sequence[ScoredRound], n_rows: int) -> Trajectory:
-    """Rounds up to the first whose residuals are not all known: later weights cannot be followed."""
-    left = remaining(rounds)
-    moved = np.zeros((len(rounds), n_rows))
-    current = np.zeros(n_rows)
+def observations(trajectory: Trajectory, max_scores: int) -> Observations:
+    """The known scores of the first rounds, up to about ``max_scores``: later ones only cost time."""
     row, number, value = [], [], []
-    for t, one in enumerate(rounds):
-        moved[t] = current
+    n_seen = 0
+    for t, one in enumerate(trajectory.rounds):
+        if n_seen >= max_scores:
+            break
         seen = np.isfinite(one.scores)
         row.append(one.rows[seen])
         number.append(np.full(int(seen.sum()), t))
         value.append(one.scores[seen])
-        if not np.isfinite(one.residuals).all():
-            break
-        np.add.at(current, one.rows, -one.step / left[t + 1] * one.residuals)
-    return Trajectory(
-        np.concatenate(row), np.concatenate(number), np.concatenate(value), moved, left[: len(rounds)], n_rows
+        n_seen += int(seen.sum())
+    states = trajectory.states[: len(row)]
+    left = states[:, 0]
+    return Observations(
+        np.concatenate(row),
+        np.concatenate(number),
+        np.concatenate(value),
+        states[:, 1:] / left[:, None],
+        left,
+        trajectory.n_rows,
     )
 
 
-def n_unknowns(n_rows: int, width: int) -> int:
-    """Rows and first weights, less the rotations."""
-    return n_rows * width + width - width * (width - 1) // 2
-
-
-def recover_factors(seen: Trajectory, width: int, rng: np.random.Generator, *, n_starts: int) -> Factors:
+def recover_factors(seen: Observations, width: int, rng: np.random.Generator, *, n_starts: int) -> Factors:
     """The best of a few random starts, by how well the scores are explained."""
     best = _one_start(seen, width, rng)
     for _ in range(n_starts - 1):
@@ -79,7 +79,7 @@ def recover_factors(seen: Trajectory, width: int, rng: np.random.Generator, *, n
     return best
 
 
-def _one_start(seen: Trajectory, width: int, rng: np.random.Generator) -> Factors:
+def _one_start(seen: Observations, width: int, rng: np.random.Generator) -> Factors:
     """With a few columns too many descent finds its way past local minima; then the weakest are dropped one by one."""
     rows, weights = _alternate(seen, width, rng)
     rows, first = _with_metric(seen, rows, weights)
@@ -88,7 +88,12 @@ def _one_start(seen: Trajectory, width: int, rng: np.random.Generator) -> Factor
     for kept in range(width + SPARE_WIDTH, width - 1, -1):
         rows, first = _strongest(rows, first, kept)
         rows, first, misfit = _descend(seen, rows, first)
-    return Factors(rows, misfit)
+    return Factors(rows, first, misfit)
+
+
+def refit(seen: Observations, start: Factors) -> Factors:
+    """The nearest rows that explain other scores."""
+    return Factors(*_descend(seen, start.rows, start.first))
 
 
 def _strongest(rows: FloatArray, first: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
@@ -97,7 +102,7 @@ def _strongest(rows: FloatArray, first: FloatArray, width: int) -> tuple[FloatAr
     return rows @ axes.T, axes @ first
 
 
-def _alternate(seen: Trajectory, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _alternate(seen: Observations, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Low-rank completion by alternating least squares, dynamics ignored."""
     weights = rng.standard_normal((len(seen.left), width))
     rows = np.zeros((seen.n_rows, width))
@@ -119,7 +124,7 @@ def _least_squares(index: IntArray, factors: FloatArray, values: FloatArray, cou
     return np.asarray(solved, dtype=np.float64)
 
 
-def _with_metric(seen: Trajectory, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _with_metric(seen: Observations, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Completion leaves a linear map open. The course fixes its metric: w_t / left_t = a + S rows' c_t, S symmetric."""
     width = rows.shape[1]
     pushed = seen.moved @ rows
@@ -140,7 +145,7 @@ def _with_metric(seen: Trajectory, rows: FloatArray, weights: FloatArray) -> tup
     return rows @ root, np.linalg.lstsq(root, answer[:width], rcond=None)[0]
 
 
-def _descend(seen: Trajectory, rows: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _descend(seen: Observations, rows: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Levenberg-Marquardt on rows and first weights, with the dynamics inside; the misfit comes with them."""
     damping = 1e-3
     rest = _rest(seen, rows, first)
@@ -164,13 +169,13 @@ def _descend(seen: Trajectory, rows: FloatArray, first: FloatArray) -> tuple[Flo
     return rows, first, misfit
 
 
-def _rest(seen: Trajectory, rows: FloatArray, first: FloatArray) -> FloatArray:
+def _rest(seen: Observations, rows: FloatArray, first: FloatArray) -> FloatArray:
     weights = seen.left[:, None] * (first + seen.moved @ rows)
     rest: FloatArray = seen.value - np.einsum("ok,ok->o", rows[seen.row], weights[seen.round])
     return rest
 
 
-def _jacobian(seen: Trajectory, rows: FloatArray, first: FloatArray) -> FloatArray:
+def _jacobian(seen: Observations, rows: FloatArray, first: FloatArray) -> FloatArray:
     """d g_it = left_t (d x_i . u_t + x_i . (d w_0 + d X' c_t)), u_t = w_0 + X' c_t."""
     n_rows, width = rows.shape
     left, own = seen.left[seen.round], rows[seen.row]

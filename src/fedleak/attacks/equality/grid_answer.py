@@ -1,0 +1,88 @@
+"""Answers for all unknown cells: at first given ones, then those of the grid in rows where it has any."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks.equality.box_projection import project_to_box
+from fedleak.attacks.equality.column_prior import on_unit_interval
+from fedleak.attacks.equality.solution_weights import solution_weights
+from fedleak.attacks.predictions import PredictionCase
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.guess import Status
+from fedleak.core.payload import ScalarValue
+from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
+from fedleak.models.inversion.grid_solution import GridSolutions
+from fedleak.models.inversion.whole_equations import Grid
+
+SLACK = 1e-9  # room for rounding errors about a cell that is determined
+
+
+class GridAnswer:
+    def __init__(self, case: PredictionCase, grid: Grid, values: FloatArray, intervals: FloatArray) -> None:
+        self.values, self.intervals = values.copy(), intervals.copy()
+        self._case, self._grid = case, grid
+        self._own = on_unit_interval(case.own)
+        self._n_solutions = np.zeros(len(case.ids), dtype=np.int64)
+        self._whole = np.zeros(len(case.ids), dtype=np.bool_)  # rows whose every cell is determined
+        self._listed, self._tried = True, False
+
+    def take(self, found: GridSolutions, equations: ScoreEquations | None = None) -> None:
+        """``equations`` are what continuous unknowns follow from, where there are any."""
+        self._tried = True
+        if not len(found.rows):
+            return
+        self._listed &= found.listed
+        weights = solution_weights(found.rows, found.points, self._own)
+        rows, starts, counts = np.unique(found.rows, return_index=True, return_counts=True)
+        on_grid = np.ix_(rows, np.flatnonzero(self._grid.stepped))
+        self.values[on_grid] = np.add.reduceat(found.points * weights[:, None], starts)
+        if found.listed:
+            low, high = np.minimum.reduceat(found.points, starts), np.maximum.reduceat(found.points, starts)
+            self.intervals[on_grid] = np.stack([low - SLACK, high + SLACK], axis=2)
+        self._n_solutions[rows] = counts
+        single = rows[counts == 1]
+        self._whole[single] = self._continuous(equations, single) and found.listed
+
+    def _continuous(self, equations: ScoreEquations | None, rows: IntArray) -> bool:
+        """The continuous unknowns of rows whose others are found; true where the equations determine them."""
+        stepped, free = np.flatnonzero(self._grid.stepped), np.flatnonzero(~self._grid.stepped)
+        if not len(free) or not len(rows) or equations is None:
+            return not len(free)
+        left, singular, across = np.linalg.svd(equations.matrix[:, free], full_matrices=False)
+        rank = int(np.sum(singular > RANK_TOLERANCE * singular[0]))
+        known = self.values[np.ix_(rows, stepped)] @ equations.matrix[:, stepped].T
+        place = np.searchsorted(equations.rows, rows)
+        right = (equations.right[place] - known) @ (left[:, :rank] / singular[:rank])
+        cells = np.ix_(rows, free)
+        found: FloatArray = project_to_box(self.values[cells], across[:rank], right).points
+        self.values[cells] = found
+        determined = rank == len(free) and self._case.release.is_exact
+        if determined:
+            self.intervals[cells] = np.stack([found - SLACK, found + SLACK], axis=2)
+        return determined
+
+    @property
+    def evidence(self) -> dict[str, ScalarValue]:
+        return {
+            "rows": len(self._whole),
+            "unknown columns": self._case.n_unknown,
+            "columns of known step": int(self._grid.stepped.sum()),
+            "bits of the grid": self._grid.log2_points,
+            "rows with one solution": int((self._n_solutions == 1).sum()),
+            "rows with several": int((self._n_solutions > 1).sum()),
+            "rows that are determined whole": int(self._whole.sum()),
+        }
+
+    @property
+    def conclusion(self) -> tuple[Status, str]:
+        if self._whole.all():
+            return Status.RECOVERED, "in every row one combination of values fits the prediction, and no other does"
+        n_rows, n_found = len(self._whole), int((self._n_solutions > 0).sum())
+        if not self._tried:
+            n_free = int((~self._grid.stepped).sum())
+            return Status.PARTIAL, f"{n_free} continuous unknown columns leave no equation for the others"
+        if not n_found:
+            return Status.PARTIAL, "the predictions do not tell the combinations of values apart"
+        listed = "all of them listed" if self._listed else "more than could be listed"
+        return Status.PARTIAL, f"combinations of values fit in {n_found} of {n_rows} rows, {listed}"

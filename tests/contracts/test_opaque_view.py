@@ -1,0 +1,109 @@
+"""An opaque model is no way to the truth: an attack can ask it, from a saved view as in an audit, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cheaters import DigsInTheOracle
+from harness import IsolationError, guess_in_isolation, plugin_path
+
+from fedleak.attacks.features.posterior_inference import PosteriorInference
+from fedleak.audit.planner import plan
+from fedleak.audit.progress import Silent
+from fedleak.audit.runner import Audit
+from fedleak.audit.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
+from fedleak.core.errors import NotReplayableError, OracleError
+from fedleak.core.finding import Outcome
+from fedleak.core.payload import Array, Scalar
+from fedleak.core.sink import MemorySink
+from fedleak.core.storage import guess_to_bytes, load_view, save_view
+from fedleak.data.spec import DataSpec
+from fedleak.models import convert
+from fedleak.protocols.prediction.serving import VerticalPrediction
+from fedleak.protocols.prediction.settings import PredictionSettings
+from prediction_runs import run_prediction, unit_federation, view_of
+
+SETTINGS = PredictionSettings(model="opaque", prediction_share=1.0)
+
+
+def served(seed: int = 0):
+    """A nearest-neighbour model, which keeps its training rows: here the very rows that are predicted."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    federation = unit_federation({"bank": 3, "fintech": 2}, SETTINGS, n_rows=40, seed=seed)
+    rows = np.hstack([party.train.features for party in federation.parties])
+    estimator = KNeighborsClassifier(7).fit(rows, federation.parties[0].train.labels)
+    names = tuple(name for party in federation.parties for name in party.columns)
+    return run_prediction(federation, model=convert(estimator, names)), federation
+
+
+def test_the_guess_depends_on_the_answers_and_on_nothing_else(tmp_path):
+    (run, federation), (_, other) = served(), served(seed=1)
+    here = guess_to_bytes(PosteriorInference().run(view_of(run), rng=np.random.default_rng(0)))
+    for lying_about in (federation, other):
+        assert guess_in_isolation(plugin_path(PosteriorInference), view_of(run), tmp_path, lying_about) == here
+
+
+def test_a_cheater_that_digs_for_training_rows_is_caught(tmp_path):
+    run, federation = served()
+    stolen = DigsInTheOracle().run(view_of(run), rng=np.random.default_rng(0))
+    truth = run.truth.of(stolen.secret)
+    assert np.array_equal(stolen.values, truth.values), "the cheater must really have the rows to be worth catching"
+    with pytest.raises(IsolationError, match="_serve"):
+        guess_in_isolation(plugin_path(DigsInTheOracle), view_of(run), tmp_path, federation)
+
+
+def test_the_view_holds_a_description_and_confidences_alone():
+    view = view_of(served()[0])
+    (oracle,) = view.oracles.values()
+    spec = next(m.payload for m in view.messages if m.step == "predict.model")
+    assert not spec.arrays
+    answer = oracle.query(Array(np.full((2, 5), 0.5))).messages[-1].payload.values
+    assert answer.shape == (2, 3)
+    with pytest.raises(OracleError, match="rows of 5 numbers"):
+        oracle.query(Scalar(1))
+    assert not view_of(served()[0], ("fintech",), "bank").oracles
+
+
+def test_a_stored_view_without_the_object_says_so(tmp_path):
+    run, _ = served()
+    save_view(view_of(run), tmp_path / "view")
+    for view in (load_view(tmp_path / "view"), replace(view_of(run), oracles={})):
+        with pytest.raises(NotReplayableError, match="served as an object and is not in the transcript"):
+            PosteriorInference().run(view, rng=np.random.default_rng(0))
+
+
+class WithoutServices(VerticalPrediction):
+    """What is left of a run once only its transcript is kept."""
+
+    def run(self, federation, *, rng, hooks, sink):
+        return replace(super().run(federation, rng=rng, hooks=hooks, sink=sink), services={})
+
+
+def test_in_an_audit_it_is_skipped_with_that_reason():
+    _, federation = served()
+    adversary = AdversarySpec(parties=("bank",), attacks=("posterior-inference",))
+    parties = tuple(PartySpec(name=p.name, role=p.role, columns=p.columns) for p in federation.parties)
+    scenario = Scenario(
+        title="a model of your own",
+        seed=0,
+        partition=PartitionSpec(test_share=0.0),
+        defenses=(),
+        data=DataSpec(source="memory"),
+        protocol="vertical-prediction",
+        settings=SETTINGS,
+        parties=parties,
+        adversaries=(adversary,),
+    )
+    planned = plan(federation, (adversary,), (), parties=tuple(p.facts for p in federation.parties), n_rows=40)
+    model = convert(
+        lambda rows: np.full((len(rows), 3), 1 / 3), tuple(n for p in federation.parties for n in p.columns)
+    )
+    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=WithoutServices(model))
+    audit.run()
+    (finding,) = audit.report().findings
+    assert finding.outcome is Outcome.SKIPPED
+    assert "served as an object and is not in the transcript" in finding.why
+    assert not audit.failed
