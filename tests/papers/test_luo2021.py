@@ -11,13 +11,15 @@ from fedleak.audit.progress import Silent
 from fedleak.defenses.collaboration_check import CollaborationCheck
 from fedleak.defenses.hidden_model import HiddenModel
 from fedleak.defenses.top_label import TopLabel
+from fedleak.models.linear import Link
 from fedleak.papers.luo2021 import defenses, fig5
+from fedleak.papers.luo2021.authors_model import one_sigmoid_a_class
 from fedleak.papers.luo2021.defended import DefendedTrial, attacked, costs, reference_figures
 from fedleak.papers.luo2021.defenses import PRIOR, Case, DefensesExperiment
 from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
 from fedleak.papers.luo2021.references import HALF, UNIFORM
-from fedleak.papers.luo2021.tables import paper_table
-from fedleak.papers.luo2021.trial import split_rows, target_columns
+from fedleak.papers.luo2021.tables import PaperTable, paper_table
+from fedleak.papers.luo2021.trial import Rows, split_rows, target_columns
 from fedleak.protocols.prediction.settings import PredictionSettings
 
 
@@ -51,6 +53,20 @@ def test_trials_are_fixed_by_their_seed():
     assert np.array_equal(one.predict, two.predict)
     assert not set(one.train) & set(one.predict)
     assert Fig5().seeds(quick=False) == tuple(range(10))
+
+
+def test_the_authors_regression_has_a_sigmoid_a_class_and_learns():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    features = rng.random((600, 3))
+    table = PaperTable("toy", ("a", "b", "c"), features, (features @ [1.0, -1.0, 0.0] > 0).astype(np.int64))
+    rows = Rows(np.arange(400), np.arange(0), np.arange(400, 600))
+    model, same = (one_sigmoid_a_class(table, rows, np.random.default_rng(1), epochs=250) for _ in range(2))
+    confidences = model.confidences(table.features[rows.predict])
+    assert model.link is Link.SIGMOID_EACH
+    assert np.array_equal(model.weights, same.weights)
+    assert (confidences.argmax(axis=1) == table.labels[rows.predict]).mean() > 0.9
+    assert np.abs(confidences.sum(axis=1) - 1).max() > 0.01
 
 
 def test_defenses_are_paired_with_the_undefended_run_and_their_costs_stand_beside():

@@ -78,10 +78,10 @@ class PredictionCase:
     def unknown_columns(self) -> tuple[str, ...]:
         return tuple(self.model.columns[position] for position in self.unknown_positions)
 
-    def inputs(self, unknown: FloatArray) -> FloatArray:
-        """Whole rows for the model, from own columns and values of the unknown ones."""
+    def inputs(self, unknown: FloatArray, of: IntArray | None = None) -> FloatArray:
+        """Whole rows for the model, from own columns and values of the unknown ones; of all rows or of some."""
         rows = np.empty((len(unknown), len(self.model.columns)))
-        rows[:, self.own_positions] = self.own
+        rows[:, self.own_positions] = self.own if of is None else self.own[of]
         rows[:, self.unknown_positions] = unknown
         return rows
 

@@ -25,6 +25,8 @@ from fedleak.models.linear import LinearModel
 from fedleak.models.network import NetworkModel
 from fedleak.models.training.network import load_torch
 
+NOISE_VARIANCE = "variance of a value over its noise"
+
 
 @dataclass(frozen=True)
 class GenerativeRegressionNetwork(Attack):
@@ -49,6 +51,7 @@ class GenerativeRegressionNetwork(Attack):
             "unknown columns": case.n_unknown,
             "epochs": generated.epochs,
             "loss a row on the view": generated.loss,
+            NOISE_VARIANCE: generated.noise_variance,
             "through a surrogate": not isinstance(case.model, LinearModel | NetworkModel),
         }
         why = "generated columns reproduce the predictions; no theorem says that they are the true ones"

@@ -27,14 +27,15 @@ class GeneratorOptions:
     constraint: bool = True
     generator: bool = True
     direct_learning_rate: float = 1e-2  # where there is no generator and the values themselves are descended
-    confidence_input: bool = False  # ours: the generator sees the confidences as well
-    anchor: float | None = None  # ours: it starts at this value in every cell and is drawn back to it
-    anchor_weight: float = 0.0
+
+
+N_NOISE_DRAWS = 16  # from which it is told how much an answer hangs on its noise
 
 
 @dataclass(frozen=True, eq=False)
 class Generated:
     values: FloatArray  # (rows, unknowns)
+    noise_variance: float  # of a value over draws of the noise: what the mean of many draws would save
     loss: float  # of the epoch that was kept: seen in the view, no truth in it
     epochs: int
 
@@ -58,6 +59,8 @@ class GenerativeRegression:
         self._width = len(observed.unknown_positions)
         order = np.concatenate([observed.own_positions, observed.unknown_positions])
         self._order = torch.tensor(np.argsort(order), dtype=torch.long)
+        # Without own columns noise takes their place, so that the generator keeps its size (as in the authors' code).
+        self._noise_width = self._width + (0 if options.own_input else self._own.shape[1])
         self._generator = self._make()
 
     def train(self) -> Generated:
@@ -74,7 +77,15 @@ class GenerativeRegression:
         self._generator.load_state_dict(kept)
         with torch.no_grad():
             values = self._generate(torch.arange(len(self._own)))
-        return Generated(values.double().numpy(), best / max(len(self._own), 1), n_epochs)
+            noise_variance = self._noise_variance()
+        return Generated(values.double().numpy(), noise_variance, best / max(len(self._own), 1), n_epochs)
+
+    def _noise_variance(self) -> float:
+        if not (self._options.noise_input and self._options.generator):
+            return 0.0
+        rows = self._torch.arange(len(self._own))
+        drawn = self._torch.stack([self._generate(rows) for _ in range(N_NOISE_DRAWS)])
+        return float(drawn.var(dim=0).mean())
 
     def _one_epoch(self, optimiser: Any) -> float:
         order = self._torch.randperm(len(self._own))
@@ -94,8 +105,6 @@ class GenerativeRegression:
         error = ((self._model(rows) - self._wanted[batch]) ** 2).sum()
         if self._options.constraint and len(batch) > 1:  # Omega of eq. 9: values must not spread too far
             error = error + self._options.variance_weight * made.var(dim=0).sum()
-        if self._options.anchor is not None:
-            error = error + self._options.anchor_weight * ((made - self._options.anchor) ** 2).sum()
         return error
 
     def _generate(self, batch: Any) -> Any:
@@ -103,8 +112,7 @@ class GenerativeRegression:
         if not options.generator:
             return self._generator.values[batch]
         parts = [self._scaled_own[batch]] if options.own_input else []
-        parts += [torch.randn(len(batch), self._width)] if options.noise_input else []
-        parts += [self._wanted[batch]] if options.confidence_input else []
+        parts += [torch.randn(len(batch), self._noise_width)] if options.noise_input else []
         return self._generator(torch.cat(parts, dim=1))
 
     def _make(self) -> Any:
@@ -114,17 +122,13 @@ class GenerativeRegression:
             holder = nn.Module()
             holder.values = nn.Parameter(self._torch.randn(len(self._own), self._width))
             return holder
-        width_in = (self._own.shape[1] if options.own_input else 0) + (self._width if options.noise_input else 0)
-        width_in += self._wanted.shape[1] if options.confidence_input else 0
+        width_in = self._own.shape[1] if options.own_input else 0
+        width_in += self._noise_width if options.noise_input else 0
         layers: list[Any] = []
         for inputs, outputs in pairwise((width_in, *options.hidden)):
             layers += [nn.Linear(inputs, outputs), nn.LayerNorm(outputs), nn.ReLU()]
         last = options.hidden[-1] if options.hidden else width_in
-        head = nn.Linear(last, self._width)
-        if options.anchor is not None:
-            nn.init.zeros_(head.weight)
-            nn.init.constant_(head.bias, float(np.log(options.anchor) - np.log1p(-options.anchor)))
-        return nn.Sequential(*layers, head, nn.Sigmoid())
+        return nn.Sequential(*layers, nn.Linear(last, self._width), nn.Sigmoid())
 
     def _state(self) -> dict[str, Any]:
         return {name: tensor.detach().clone() for name, tensor in self._generator.state_dict().items()}

@@ -1,1 +1,1 @@
-"""Kernels of the posterior attack: each row's equations, linearised or estimated from an ensemble."""
+"""Kernels of the posterior attack: networks by a regression on own columns, black boxes by an ensemble."""

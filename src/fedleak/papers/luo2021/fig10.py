@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,13 +14,19 @@ from fedleak.core.payload import ScalarValue
 from fedleak.metrics.column_correlation import mean_absolute_correlation
 from fedleak.metrics.error_by_correlation import rank_correlation
 from fedleak.metrics.squared_error import squared_errors
-from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.experiment import Curve, Experiment, Panel, Row
+from fedleak.papers.luo2021.averages import summary
 from fedleak.papers.luo2021.fig5 import logistic
 from fedleak.papers.luo2021.models import SETTINGS, SPLIT
-from fedleak.papers.luo2021.tables import paper_table
+from fedleak.papers.luo2021.tables import PaperTable, paper_table
 from fedleak.papers.luo2021.trial import serve, split_rows, target_columns
 
 CASES = (("bank", 0.4), ("credit", 0.3))
+OWN, OUTPUT = "corr_own_eq16", "corr_output_eq17"
+FIGURES = ("mse", OWN, OUTPUT, "column_variance")
+ALL = "all"  # the row about all features of a trial together
+
+Trial = dict[str, np.ndarray]  # figures by feature
 
 
 class Fig10(Experiment):
@@ -29,38 +35,77 @@ class Fig10(Experiment):
     reference = Reference("luo2021", "fig. 10")
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
-        return (0,)
+        return (0,) if quick else tuple(range(10))
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        progress.begin(self.name, len(CASES))
+        seeds = self.seeds(quick=quick)
+        progress.begin(self.name, len(CASES) * len(seeds))
         for name, share in CASES:
             table = paper_table(name)
-            (seed,) = self.seeds(quick=quick)
-            rows = split_rows(table, seed, SPLIT, (4000, 1000, 300 if quick else 3000))
-            model = logistic(table, rows)
-            served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
-            own = np.setdiff1d(np.arange(len(model.columns)), model.positions(served.target))
-            with_own = mean_absolute_correlation(served.inputs[:, own], served.hidden.values)
-            with_output = mean_absolute_correlation(model.confidences(served.inputs), served.hidden.values)
-            attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), EqualityBayes())
-            for attack in attacks:
-                error = squared_errors(served.attack(attack, seed).values, served.hidden).mean(axis=0)
-                spread = served.hidden.values.var(axis=0)
-                for column, figures in zip(
-                    served.target, np.column_stack([error, with_own, with_output, spread]), strict=True
-                ):
-                    setting: dict[str, ScalarValue] = {"data": name, "method": attack.name, "feature": column}
-                    names = ("mse", "corr_own_eq16", "corr_output_eq17", "column_variance")
-                    yield Row(setting, dict(zip(names, map(float, figures), strict=True)))
-                yield _together(name, attack.name, error, with_own, with_output)
-            progress.advance()
+            found: dict[str, list[Trial]] = {}
+            for seed in seeds:
+                for method, trial in _trial(table, share, seed, 300 if quick else 2000).items():
+                    found.setdefault(method, []).append(trial)
+                progress.advance()
+            for method, trials in found.items():
+                yield from _features(name, method, trials)
+                yield _together(name, method, trials)
+
+    def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
+        """One panel a data set and correlation: features from weakly to strongly correlated."""
+        features = [row for row in rows if row.setting["feature"] != ALL]
+        names = list(dict.fromkeys(str(row.setting["data"]) for row in features))
+        methods = list(dict.fromkeys(str(row.setting["method"]) for row in features))
+        return tuple(
+            Panel(name, label, "MSE of a feature", [_curve(features, name, method, figure) for method in methods])
+            for name in names
+            for figure, label in ((OWN, "correlation with own features"), (OUTPUT, "correlation with predictions"))
+        )
 
 
-def _together(name: str, method: str, error: np.ndarray, own: np.ndarray, output: np.ndarray) -> Row:
-    """The paper says that weak correlation goes with large error: Spearman's coefficient says how much."""
-    measured = {
-        "spearman_error_eq16": rank_correlation(error, own),
-        "spearman_error_eq17": rank_correlation(error, output),
-    }
-    setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": "all"}
+def _trial(table: PaperTable, share: float, seed: int, n_predictions: int) -> dict[str, Trial]:
+    """By method: figures of each unknown feature, by its name."""
+    rows = split_rows(table, seed, SPLIT, (4000, 1000, n_predictions))
+    model = logistic(table, rows)
+    served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
+    own = np.setdiff1d(np.arange(len(model.columns)), model.positions(served.target))
+    truth = served.hidden.values
+    beside = (
+        mean_absolute_correlation(served.inputs[:, own], truth),
+        mean_absolute_correlation(model.confidences(served.inputs), truth),
+        truth.var(axis=0),
+    )
+    attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), EqualityBayes())
+    found = {}
+    for attack in attacks:
+        error = squared_errors(served.attack(attack, seed).values, served.hidden).mean(axis=0)
+        found[attack.name] = dict(zip(served.target, np.column_stack([error, *beside]), strict=True))
+    return found
+
+
+def _features(name: str, method: str, trials: Sequence[Trial]) -> Iterator[Row]:
+    """Each feature, over the trials in which it was unknown."""
+    for feature in sorted({feature for trial in trials for feature in trial}):
+        hidden = [trial[feature] for trial in trials if feature in trial]
+        setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": feature}
+        measured = summary("mse", [float(figures[0]) for figures in hidden])
+        means = np.mean(hidden, axis=0)
+        measured |= {figure: float(mean) for figure, mean in zip(FIGURES[1:], means[1:], strict=True)}
+        yield Row(setting, measured, note=f"unknown in {len(hidden)} trials")
+
+
+def _together(name: str, method: str, trials: Sequence[Trial]) -> Row:
+    """The paper says that weak correlation goes with large error: Spearman's coefficient, a trial at a time."""
+    columns = [np.array(list(trial.values())).T for trial in trials]
+    measured: dict[str, float | None] = {}
+    for figure, position in (("spearman_error_eq16", 1), ("spearman_error_eq17", 2)):
+        found = [rank_correlation(of[0], of[position]) for of in columns]
+        measured |= summary(figure, [coefficient for coefficient in found if coefficient is not None])
+    setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": ALL}
     return Row(setting, measured, note="negative: features that correlate more are recovered better")
+
+
+def _curve(rows: Sequence[Row], name: str, method: str, figure: str) -> Curve:
+    mine = [row.measured for row in rows if row.setting["data"] == name and row.setting["method"] == method]
+    points = sorted((float(of[figure] or 0.0), float(of["mse"] or 0.0)) for of in mine)
+    return Curve(method, [x for x, _ in points], [y for _, y in points])

@@ -53,7 +53,7 @@ class Fig11(Experiment):
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         seeds = self.seeds(quick=quick)
-        few = seeds[:1] if quick else seeds[:2]
+        few = seeds[:1] if quick else seeds
         progress.begin(self.name, len(REAL) + 2 * 2)
         for name in REAL:
             yield from _equality(paper_table(name), seeds, SHARES, quick)
