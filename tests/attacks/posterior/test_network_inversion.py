@@ -34,7 +34,7 @@ def case_of(model: NetworkModel, rows: np.ndarray, n_own: int, release: Release 
     width = rows.shape[1]
     unknown = np.arange(n_own, width)
     return PredictionCase(
-        model, np.arange(len(rows)), model.confidences(rows), rows[:, :n_own], np.arange(n_own), unknown,
+        model, model, np.arange(len(rows)), model.confidences(rows), rows[:, :n_own], np.arange(n_own), unknown,
         np.zeros(len(unknown)), np.ones(len(unknown)), True, np.arange(len(unknown)), release or Release(),
     )  # fmt: skip
 
