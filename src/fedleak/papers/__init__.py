@@ -35,6 +35,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fedleak.papers.luo2021.fig10:Fig10",
         "fedleak.papers.luo2021.fig11:Fig11",
         "fedleak.papers.luo2021.table3:Table3",
+        "fedleak.papers.luo2021.penalty:Penalty",
         "fedleak.papers.luo2021.types:Types",
         "fedleak.papers.luo2021.defenses:DefensesExperiment",
         "fedleak.papers.luo2021.speed:Speed",
