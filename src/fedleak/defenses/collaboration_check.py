@@ -85,11 +85,13 @@ class CollaborationCheck(Defense):
         """Of the passive parties' columns that take part; keeping some out leaves fewer for as many equations."""
         n_continuous, total = 0, 0.0
         for party in federation.with_role(Role.PASSIVE):
-            kept = np.delete(party.train.features, blanked.get(party.name, []), axis=1)
-            found = [regular_step(column) if self.bits else None for column in kept.T]
-            n_continuous += found.count(None)
-            spans = np.ptp(kept, axis=0) if kept.size else np.zeros(len(found))
-            total += sum(log2(span / step.step + 1.0) for span, step in zip(spans, found, strict=True) if step)
+            for column in np.delete(party.train.features, blanked.get(party.name, []), axis=1).T:
+                span = float(np.ptp(column)) if len(column) else 0.0
+                step = regular_step(column) if self.bits else None
+                if step is not None:
+                    total += log2(span / step.step + 1.0)
+                elif span > 0 or not self.bits:  # a constant holds nothing; the paper counts it all the same
+                    n_continuous += 1
         return Unknowns(n_continuous, total / self.bits if self.bits else 0.0)
 
 

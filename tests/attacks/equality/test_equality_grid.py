@@ -216,3 +216,15 @@ def test_the_check_before_collaborating_counts_bits():
     assert run_prediction(stepped((0,) * 6), defense=by_bits).utility["released_share"] == 1.0
     fine = (9_999, 0, 9_999)
     assert run_prediction(stepped(fine), defense=by_bits).utility["released_share"] == 1.0
+
+
+def test_the_check_before_collaborating_counts_a_constant_as_nothing():
+    bank, fintech = stepped((*SIX, 0)).parties
+    features = fintech.train.features.copy()
+    features[:, -1] = 0.25
+    constant = replace(fintech, train=replace(fintech.train, features=features))
+    run = run_prediction(
+        Federation("vertical-prediction", (bank, constant), PredictionSettings()),
+        defense=CollaborationCheck(max_correlation=1.0),
+    )
+    assert run.utility["released_share"] == 0.0
