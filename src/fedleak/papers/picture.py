@@ -8,6 +8,8 @@ from pathlib import Path
 from fedleak.core.errors import MissingExtraError
 from fedleak.papers.experiment import Panel
 
+N_COLOURS = 10  # of matplotlib's cycle
+
 
 def draw(panels: Sequence[Panel], path: Path) -> None:
     """Write an SVG or PNG, by the file's ending."""
@@ -15,23 +17,28 @@ def draw(panels: Sequence[Panel], path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plot", "drawing a picture") from error
-    n_columns = min(len(panels), 3)
+    n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     n_rows = -(-len(panels) // n_columns)
     figure = Figure(figsize=(4.5 * n_columns, 3.4 * n_rows), layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
+    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
+    lines = {}
     for axis, panel in zip(axes, panels, strict=False):
         for curve in panel.curves:
-            (line,) = axis.plot(curve.x, curve.y, "--" if curve.dashed else "-", marker=".", label=curve.label)
+            colour = f"C{labels.index(curve.label) % N_COLOURS}"  # one method, one colour in all panels
+            style = "--" if curve.dashed else "-"
+            (lines[curve.label],) = axis.plot(curve.x, curve.y, style, marker=".", color=colour, label=curve.label)
             if curve.low is not None and curve.high is not None:
-                axis.fill_between(curve.x, curve.low, curve.high, color=line.get_color(), alpha=0.2, linewidth=0)
+                axis.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
         axis.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
         if panel.log_x:
             axis.set_xscale("log")
         if panel.log_y:
             axis.set_yscale("log")
-        axis.legend(fontsize=7)
+    # Below all panels: inside one it would lie on the curves.
+    figure.legend([lines[label] for label in labels], labels, loc="outside lower center", ncols=n_columns, fontsize=8)
     temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
     figure.savefig(temporary)
     temporary.replace(path)

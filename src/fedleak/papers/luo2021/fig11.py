@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,7 +71,8 @@ class Fig11(Experiment):
             for row in rows
             if row.setting["unknown share"] != MEAN and row.setting["method"] == EqualitySolving.name
         ]
-        return panels_by(plain, "panel", "unknown share", "release", "mse", y_label="MSE per feature")
+        panels = panels_by(plain, "panel", "unknown share", "release", "mse", y_label="MSE per feature")
+        return tuple(replace(panel, log_y=True) for panel in panels)  # from 0.05 to 50,000
 
 
 def _equality(table: PaperTable, seeds: Sequence[int], shares: Sequence[float], quick: bool) -> Iterator[Row]:
