@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fedleak.core.attack import Prediction, Verdict
+from fedleak.core.capability import Capability
+from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, State
 
 
@@ -11,3 +13,10 @@ def from_assessment(assessment: Assessment, *, if_fails: Verdict = Verdict.IMPOS
     verdict = {State.HOLDS: Verdict.EXACT, State.FAILS: if_fails, State.UNKNOWN: Verdict.UNKNOWN}[assessment.state]
     lead = f"{assessment.theorem}: {assessment.conclusion}" if verdict is Verdict.EXACT else assessment.theorem
     return Prediction(verdict, (lead, *assessment.reasons))
+
+
+def model_not_revealed(requires: frozenset[Capability], facts: Facts) -> Prediction | None:
+    """What attacks on predictions expect where the coalition is known to lack what they need; otherwise nothing."""
+    if facts.capabilities is None or requires <= facts.capabilities:
+        return None
+    return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))

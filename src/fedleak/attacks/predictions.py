@@ -24,6 +24,8 @@ from fedleak.models.affine import behind_scaler
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
 
+NOISE_DEVIATIONS = 6.0  # noise farther out is not reckoned with
+
 
 @dataclass(frozen=True)
 class Release:
@@ -48,8 +50,15 @@ class Release:
     def is_exact(self) -> bool:
         return self.deviation == 0
 
+    @property
+    def reach(self) -> float:
+        """How far a released confidence can be from the true one, or from its middle where it was rounded."""
+        return NOISE_DEVIATIONS * self.noise + self.unit / 2
+
     def centred(self, confidences: FloatArray) -> FloatArray:
-        """The middle of what a released confidence may have been."""
+        """The middle of what a released confidence may have been; exact ones are left as they are."""
+        if self.is_exact:
+            return confidences
         middle = confidences + self.unit / 2 if self.rounded_down else confidences
         floor = self.deviation / 2 if not self.rounded_down else 0.0
         return np.clip(middle, floor, 1.0)
@@ -77,6 +86,15 @@ class PredictionCase:
     @property
     def unknown_columns(self) -> tuple[str, ...]:
         return tuple(self.model.columns[position] for position in self.unknown_positions)
+
+    @property
+    def largest(self) -> FloatArray:
+        """How large an unknown can be, in units of its range: its lowest value is part of the sums as well."""
+        return np.asarray(1.0 + np.abs(self.low) / self.span)
+
+    def require_box(self) -> None:
+        if not self.has_box:
+            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
 
     def inputs(self, unknown: FloatArray, of: IntArray | None = None) -> FloatArray:
         """Whole rows for the model, from own columns and values of the unknown ones; of all rows or of some."""

@@ -39,16 +39,6 @@ class ColumnRisk:
 
 
 @dataclass(frozen=True)
-class Unknowns:
-    n_continuous: int
-    stepped: float  # in equations' worth of bits
-
-    @property
-    def equations_to_fix_them(self) -> float:
-        return self.n_continuous + self.stepped
-
-
-@dataclass(frozen=True)
 class CollaborationCheck(Defense):
     name = "collaboration-check"
     summary = "before collaborating: compares classes with columns, blanks columns that correlate with others"
@@ -79,10 +69,13 @@ class CollaborationCheck(Defense):
         inputs = tuple(
             Hook(steps.OWN_DATA, HookKind.INPUT, party, _blank(columns, constant)) for party, columns in blanked.items()
         )
-        return inputs + at_confidences(_withhold_if_exact(self._unknowns(federation, blanked)))
+        return inputs + at_confidences(_withhold_if_exact(self._equations_to_fix(federation, blanked)))
 
-    def _unknowns(self, federation: Federation, blanked: dict[str, list[int]]) -> Unknowns:
-        """Of the passive parties' columns that take part; keeping some out leaves fewer for as many equations."""
+    def _equations_to_fix(self, federation: Federation, blanked: dict[str, list[int]]) -> float:
+        """The passive parties' columns that take part: one equation each, or the share of one that their bits need.
+
+        Keeping some out leaves fewer for as many equations.
+        """
         n_continuous, total = 0, 0.0
         for party in federation.with_role(Role.PASSIVE):
             for column in np.delete(party.train.features, blanked.get(party.name, []), axis=1).T:
@@ -92,7 +85,7 @@ class CollaborationCheck(Defense):
                     total += log2(span / step.step + 1.0)
                 elif span > 0 or not self.bits:  # a constant holds nothing; the paper counts it all the same
                     n_continuous += 1
-        return Unknowns(n_continuous, total / self.bits if self.bits else 0.0)
+        return n_continuous + (total / self.bits if self.bits else 0.0)
 
 
 def column_risks(federation: Federation) -> tuple[ColumnRisk, ...]:
@@ -118,13 +111,13 @@ def _blank(columns: list[int], constant: float) -> Any:
     return act
 
 
-def _withhold_if_exact(unknowns: Unknowns) -> Any:
+def _withhold_if_exact(n_needed: float) -> Any:
     """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
 
     def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
         model = local.latest("model")
         assert isinstance(model, ModelSpec)
-        exact = model.kind == "linear" and 0 < unknowns.equations_to_fix_them <= value.values.shape[1] - 1
+        exact = model.kind == "linear" and 0 < n_needed <= value.values.shape[1] - 1
         return Array(np.full(value.values.shape, np.nan)) if exact else value
 
     return act

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.equality.precision import NOISE_DEVIATIONS
 from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
@@ -18,8 +17,7 @@ CHUNK_ROWS = 50_000  # put through the model at a time
 SAME_DOUBLE, SAME_SINGLE = 1e-9, 1e-5
 
 
-def exhaustive_solutions(case: PredictionCase, grid: Grid, *, labels_only: bool) -> GridSolutions:
-    """``labels_only``: only the place of the largest confidence was released."""
+def exhaustive_solutions(case: PredictionCase, grid: Grid) -> GridSolutions:
     points = _points(grid, len(case.ids))
     per_chunk = max(1, CHUNK_ROWS // len(points))
     rows, found = [np.empty(0, dtype=np.int64)], [np.empty((0, len(grid.steps)))]
@@ -30,7 +28,7 @@ def exhaustive_solutions(case: PredictionCase, grid: Grid, *, labels_only: bool)
         # In the columns' own units: a tree may split at the very values that a column takes.
         inputs[:, :, case.unknown_positions] = case.low + points * case.span / grid.steps
         answers = case.served.confidences(inputs.reshape(-1, inputs.shape[2])).reshape(len(chosen), len(points), -1)
-        row, point = np.nonzero(_agree(case, answers, case.confidences[chosen, None, :], labels_only))
+        row, point = np.nonzero(_agree(case, answers, case.confidences[chosen, None, :]))
         rows.append(chosen[row])
         found.append(points[point] / grid.steps)
     return GridSolutions(np.concatenate(rows), np.concatenate(found), listed=True)
@@ -47,11 +45,10 @@ def _points(grid: Grid, n_rows: int) -> IntArray:
     return np.stack(places, axis=1)
 
 
-def _agree(case: PredictionCase, answers: FloatArray, seen: FloatArray, labels_only: bool) -> BoolArray:
-    if labels_only:
-        return np.asarray(answers.argmax(axis=2) == seen.argmax(axis=2))
+def _agree(case: PredictionCase, answers: FloatArray, seen: FloatArray) -> BoolArray:
     release = case.release
+    if release.top_label:
+        return np.asarray(answers.argmax(axis=2) == seen.argmax(axis=2))
     middle = seen + release.unit / 2 if release.rounded_down else seen
     same = SAME_DOUBLE if last_digit(case.confidences) < SAME_DOUBLE else SAME_SINGLE
-    allowed = release.unit / 2 + NOISE_DEVIATIONS * release.noise + same
-    return np.asarray((np.abs(answers - middle) <= allowed).all(axis=2))
+    return np.asarray((np.abs(answers - middle) <= release.reach + same).all(axis=2))

@@ -11,7 +11,7 @@ from fedleak.attacks.predictions import PredictionCase
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.guess import Status
 from fedleak.core.payload import ScalarValue
-from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
+from fedleak.models.inversion.equations import ScoreEquations, numerical_rank
 from fedleak.models.inversion.grid_solution import GridSolutions
 from fedleak.models.inversion.whole_equations import Grid
 
@@ -55,7 +55,7 @@ class GridAnswer:
         """The continuous unknowns of rows whose others are found; true where the equations determine them."""
         stepped, free = np.flatnonzero(self._grid.stepped), np.flatnonzero(~self._grid.stepped)
         left, singular, across = np.linalg.svd(equations.matrix[:, free], full_matrices=False)
-        rank = int(np.sum(singular > RANK_TOLERANCE * singular[0]))
+        rank = numerical_rank(singular)
         known = self.values[np.ix_(rows, stepped)] @ equations.matrix[:, stepped].T
         place = np.searchsorted(equations.rows, rows)
         change = left[:, :rank] / singular[:rank]

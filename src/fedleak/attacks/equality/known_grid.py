@@ -30,6 +30,8 @@ def known_grid(case: PredictionCase, knowledge: Knowledge) -> Grid:
 
 
 def _step(column: KnownColumn | None) -> float | None:
-    if column is None or column.step is not None:
-        return None if column is None else column.step
+    if column is None:
+        return None
+    if column.step is not None:
+        return column.step
     return 1.0 if column.kind in (ColumnKind.INTEGER, ColumnKind.BINARY) else None

@@ -10,8 +10,6 @@ from fedleak.models.inversion.equations import ScoreEquations
 from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.linear import LinearModel, Link
 
-NOISE_DEVIATIONS = 6.0
-
 
 def tolerances(case: PredictionCase, equations: ScoreEquations) -> FloatArray:
     """(rows, equations); infinite where a confidence says no more than that it is small."""
@@ -28,9 +26,7 @@ def tolerances(case: PredictionCase, equations: ScoreEquations) -> FloatArray:
 def log_slack(case: PredictionCase) -> FloatArray:
     """(rows, classes): by how much ln v, or logit v, may be off for all that the released confidence may have been."""
     assert isinstance(case.model, LinearModel)
-    release = case.release
-    half = NOISE_DEVIATIONS * release.noise + release.unit / 2
-    middle = release.centred(case.confidences)
+    half, middle = case.release.reach, case.release.centred(case.confidences)
     room = middle - half
     if case.model.link is Link.SIGMOID_EACH:
         room = np.minimum(room, 1.0 - middle - half)

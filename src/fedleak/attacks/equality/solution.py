@@ -42,7 +42,7 @@ def linear_model(case: PredictionCase) -> LinearModel:
 def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
     """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
     release, model = case.release, linear_model(case)
-    confidences = release.centred(case.confidences) if aware and not release.is_exact else case.confidences
+    confidences = release.centred(case.confidences) if aware else case.confidences
     return list(
         linear_equations(
             model,
@@ -52,7 +52,7 @@ def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Eq
             case.unknown_positions,
             floor=floor,
             deviation=release.deviation if aware else 0.0,
-            largest=1.0 + np.abs(case.low) / case.span,
+            largest=case.largest,
             log_slack=log_slack(case) if aware and not release.is_exact else None,
         )
     )

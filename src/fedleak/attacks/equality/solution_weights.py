@@ -17,14 +17,13 @@ PRIOR_ROWS = 50.0  # the own columns' histogram counts as many rows
 
 def solution_weights(rows: IntArray, points: FloatArray, own: FloatArray) -> FloatArray:
     """(solutions,), summing to one over each row; ``rows`` is ascending, all values are on the unit interval."""
-    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, dtype=np.int64)
-    owner = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
+    _, starts, owner = np.unique(rows, return_index=True, return_inverse=True)
+    weights = np.ones(len(rows))
     if len(starts) == len(rows):
-        return np.ones(len(rows))
+        return weights
     bins = _bins(points)
     prior = np.bincount(_bins(own).ravel(), minlength=N_BINS) + 1.0
     prior = PRIOR_ROWS * prior / prior.sum()
-    weights = 1.0 / np.bincount(owner)[owner]
     share = np.broadcast_to(prior / PRIOR_ROWS, (points.shape[1], N_BINS))
     for _ in range(N_ITERATIONS):
         likelihood = sum(np.log(share[j])[bins[:, j]] for j in range(points.shape[1]))
@@ -32,7 +31,7 @@ def solution_weights(rows: IntArray, points: FloatArray, own: FloatArray) -> Flo
         weights = likelihood / np.bincount(owner, likelihood)[owner]
         counts = np.stack([np.bincount(bins[:, j], weights, N_BINS) for j in range(points.shape[1])]) + prior
         share = counts / counts.sum(axis=1, keepdims=True)
-    return np.asarray(weights)
+    return weights
 
 
 def _bins(values: FloatArray) -> IntArray:

@@ -38,8 +38,7 @@ class EqualityGrid(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        if not case.has_box:
-            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
+        case.require_box()
         grid = known_grid(case, view.knowledge)
         if not grid.stepped.any():
             raise MissingFromViewError("it needs columns of known step; declare kinds as knowledge")
@@ -65,14 +64,12 @@ class EqualityGrid(Attack):
 
 
 def _equations(case: PredictionCase) -> list[ScoreEquations]:
-    release = case.release
-    confidences = case.confidences if release.is_exact else release.centred(case.confidences)
     found = score_equations(
         linear_model(case),
-        confidences,
+        case.release.centred(case.confidences),
         case.own,
         case.own_positions,
         case.unknown_positions,
-        largest=1.0 + np.abs(case.low) / case.span,
+        largest=case.largest,
     )
     return list(found)

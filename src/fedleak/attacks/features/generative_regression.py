@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedleak.attacks.expectation import model_not_revealed
 from fedleak.attacks.generative.differentiable import differentiable
 from fedleak.attacks.generative.generator import Generated, GenerativeRegression, GeneratorOptions, Observed
 from fedleak.attacks.generative.surrogate import surrogate
 from fedleak.attacks.predictions import PredictionCase, read_case
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
-from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.secret import SecretKind
@@ -43,8 +43,7 @@ class GenerativeRegressionNetwork(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        if not case.has_box:
-            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
+        case.require_box()
         generated = self._generate(case, rng)
         evidence = {
             "rows": len(case.ids),
@@ -70,8 +69,8 @@ class GenerativeRegressionNetwork(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        if facts.capabilities is not None and not cls.requires <= facts.capabilities:
-            return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
+        if (hidden := model_not_revealed(cls.requires, facts)) is not None:
+            return hidden
         return Prediction(
             Verdict.PARTIAL, ("as good as own columns and predictions tell of the others; no theorem bounds it",)
         )

@@ -12,6 +12,7 @@ from fedleak.attacks.equality.column_prior import prior_of_columns
 from fedleak.attacks.equality.exhaustive import exhaustive_solutions
 from fedleak.attacks.equality.grid_answer import GridAnswer
 from fedleak.attacks.equality.known_grid import known_grid
+from fedleak.attacks.expectation import model_not_revealed
 from fedleak.attacks.predictions import read_case
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
@@ -31,8 +32,7 @@ class GridMatch(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
-        if not case.has_box:
-            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
+        case.require_box()
         grid = known_grid(case, view.knowledge)
         if not grid.stepped.all():
             raise MissingFromViewError(
@@ -43,14 +43,14 @@ class GridMatch(Attack):
         cells = len(case.ids), case.n_unknown
         unit = np.broadcast_to([0.0, 1.0], (*cells, 2))
         answer = GridAnswer(case, grid, np.broadcast_to(prior.mean, cells), unit)
-        answer.take(exhaustive_solutions(case, grid, labels_only=view.facts.options.get("top_label") is True))
+        answer.take(exhaustive_solutions(case, grid))
         status, why = answer.conclusion
         values, intervals = answer.values, answer.intervals
         return case.guess(view, status, values, why=why, evidence=answer.evidence, intervals=intervals)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        if facts.capabilities is not None and not cls.requires <= facts.capabilities:
-            return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
+        if (hidden := model_not_revealed(cls.requires, facts)) is not None:
+            return hidden
         reason = "exact for hidden columns of few values that all change the prediction, which depends on the columns"
         return Prediction(Verdict.UNKNOWN, (reason,))

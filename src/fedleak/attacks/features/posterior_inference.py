@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.equality.column_prior import prior_of_columns
+from fedleak.attacks.expectation import model_not_revealed
 from fedleak.attacks.features.equality_bayes import EqualityBayes
 from fedleak.attacks.generative.differentiable import differentiable
 from fedleak.attacks.generative.generator import GenerativeRegression, GeneratorOptions, Observed
@@ -21,7 +22,6 @@ from fedleak.attacks.predictions import PredictionCase, read_case
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
 from fedleak.core.capability import Capability
-from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.guess import Guess, Status
 from fedleak.core.payload import ScalarValue
@@ -48,8 +48,7 @@ class PosteriorInference(Attack):
         by_label = case.release.top_label  # no equation holds then: any model is inverted by draws
         if isinstance(case.model, LinearModel) and not by_label:
             return EqualityBayes().run(view, rng=rng)
-        if not case.has_box:
-            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
+        case.require_box()
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
         if isinstance(case.model, NetworkModel) and not by_label:
             share = _generated_share(case, case.model)
@@ -63,8 +62,8 @@ class PosteriorInference(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        if facts.capabilities is not None and not cls.requires <= facts.capabilities:
-            return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
+        if (hidden := model_not_revealed(cls.requires, facts)) is not None:
+            return hidden
         if facts.options.get("model") == "logistic":
             return EqualityBayes.predict(facts)
         return Prediction(Verdict.PARTIAL, ("as good as own columns and predictions tell of the others",))

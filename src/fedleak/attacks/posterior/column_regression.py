@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.equality.column_prior import prior_of_columns
+from fedleak.attacks.equality.column_prior import on_unit_interval, prior_of_columns
 from fedleak.core.arrays import FloatArray
 
 RIDGE = 0.01  # a row, on the slopes of own columns: keeps nearly dependent ones apart
@@ -46,7 +46,9 @@ def regression_prior(own: FloatArray, n_unknown: int) -> ColumnRegression:
     spans = np.ptp(own, axis=0) if own.size else np.empty(0)
     varying = own[:, spans > 0]
     basis = np.column_stack([np.ones(len(own)), _standardised(varying)])
-    slope_variance, row_variance = _among_own(varying) if varying.shape[1] > 1 else (0.0, means.row_variance)
+    slope_variance, row_variance = (
+        _among_own(on_unit_interval(own)) if varying.shape[1] > 1 else (0.0, means.row_variance)
+    )
     mean, variance = np.zeros((n_unknown, basis.shape[1])), np.full((n_unknown, basis.shape[1]), slope_variance)
     mean[:, 0], variance[:, 0] = means.mean, means.mean_variance
     return ColumnRegression(basis, mean, np.maximum(variance, 1e-9), max(row_variance, 1e-4))
@@ -73,9 +75,8 @@ def learn(
     return Learnt(prior.mean + step, precision)
 
 
-def _among_own(columns: FloatArray) -> tuple[float, float]:
+def _among_own(unit: FloatArray) -> tuple[float, float]:
     """Mean square of a slope and of a residual where each own column is regressed on the others."""
-    unit = (columns - columns.min(axis=0)) / np.ptp(columns, axis=0)
     slopes, residuals = [], []
     for position in range(unit.shape[1]):
         others = _standardised(np.delete(unit, position, axis=1))

@@ -16,7 +16,7 @@ RELATIVE_PRECISION = 1e-15  # of a confidence in float64
 def wanted_differences(case: PredictionCase, link: Link) -> tuple[FloatArray, FloatArray]:
     """Differences of the scores that the confidences stand for (eq. 7), and the covariance of their errors."""
     release = case.release
-    seen = release.centred(case.confidences) if not release.is_exact else case.confidences
+    seen = release.centred(case.confidences)
     confidences = np.clip(seen, LEAST_CONFIDENCE, 1.0)
     relative = np.maximum(release.deviation / confidences, RELATIVE_PRECISION)
     relative[seen < LEAST_CONFIDENCE] = -np.log(LEAST_CONFIDENCE)

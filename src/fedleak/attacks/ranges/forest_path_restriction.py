@@ -43,8 +43,7 @@ class ForestPathRestriction(Attack):
         forest = case.model
         if not isinstance(forest, ForestModel) or forest.output is not TreeOutput.ONE_HOT:
             raise MissingFromViewError("forest path restriction needs a forest whose confidences are vote fractions")
-        if not case.has_box:
-            raise MissingFromViewError("it needs the victim's feature ranges; declare them as knowledge")
+        case.require_box()
         paths = forest_paths(forest, case.unknown_positions)
         open_leaves = _allowed_by_own(case, paths)
         intervals = np.empty((len(case.ids), case.n_unknown, 2))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.expectation import model_not_revealed
 from fedleak.attacks.predictions import PredictionCase, read_case
 from fedleak.attacks.ranges.path_choice import Pick, boxes, drawn_paths, hulls, path_weights
 from fedleak.core.attack import Attack, Prediction, Reference, Verdict
@@ -71,6 +72,6 @@ class PathRestriction(Attack):
         model = facts.options.get("model")
         if model not in (None, "tree"):
             return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a single tree",))
-        if facts.capabilities is not None and not cls.requires <= facts.capabilities:
-            return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
+        if (hidden := model_not_revealed(cls.requires, facts)) is not None:
+            return hidden
         return Prediction(Verdict.PARTIAL, ("every revealed prediction bounds the columns on its candidate paths",))

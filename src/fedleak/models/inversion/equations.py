@@ -121,6 +121,11 @@ def score_equations(
         )
 
 
+def numerical_rank(singular: FloatArray) -> int:
+    """Of singular values, the largest first."""
+    return int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
+
+
 def checked_confidences(confidences: FloatArray, n_classes: int) -> FloatArray:
     if confidences.ndim != 2 or confidences.shape[1] != n_classes:
         raise InputError(f"confidences must have one column for each of {n_classes} classes; got {confidences.shape}")
@@ -175,7 +180,7 @@ def _differences(usable: np.ndarray, link: Link) -> FloatArray:
 def _orthonormal(equations: ScoreEquations, off: FloatArray) -> Equations:
     """The same solutions; dependent equations drop out (the pseudo-inverse's own steps)."""
     left, singular, across = np.linalg.svd(equations.matrix, full_matrices=False)
-    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
+    rank = numerical_rank(singular)
     change = left[:, :rank] / singular[:rank]
     error = np.einsum("ai,nab,bj->nij", change, equations.error, change)
     return Equations(equations.rows, across[:rank], equations.right @ change, error, off @ np.abs(change))

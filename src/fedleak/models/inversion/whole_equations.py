@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
-from fedleak.models.inversion.equations import RANK_TOLERANCE, ScoreEquations
+from fedleak.models.inversion.equations import ScoreEquations, numerical_rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class WholeEquations:
             self.rows[chosen], self.coefficients, self.right[chosen], self.tolerance[chosen], self.steps
         )
 
-    @property
+    @cached_property
     def expected_solutions(self) -> float:
         """How many points of the grid satisfy a row's equations by chance, at most.
 
@@ -92,5 +93,4 @@ def whole_equations(equations: ScoreEquations, tolerance: FloatArray, grid: Grid
 def left_of(matrix: FloatArray) -> FloatArray:
     """Combinations of the equations (orthonormal) in which these unknowns do not occur."""
     left, singular, _ = np.linalg.svd(matrix)
-    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
-    return np.asarray(left[:, rank:].T)
+    return np.asarray(left[:, numerical_rank(singular) :].T)

@@ -7,6 +7,7 @@ make that choice; here every weight is reported, and none is chosen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Penalty(Experiment):
             model = set_up.model(table, rows, seed, quick=quick)
             served = serve(table, rows.predict, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
             for weight, errors in found.items():
-                options = GeneratorOptions(variance_weight=weight, patience=GeneratorOptions().epochs)
+                options = replace(set_up.options({}), variance_weight=weight)
                 guess = served.attack(GenerativeRegressionNetwork(options), seed)
                 errors.append(float(squared_errors(guess.values, served.hidden).mean()))
             guessed.append(reference_errors(served.hidden, stream(seed, "guess", table.name))[UNIFORM])

@@ -7,7 +7,7 @@ to convergence, with fewer predictions and the attack's own defaults.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,9 +53,8 @@ class SetUp:
         return one_sigmoid_a_class(table, rows, rng, epochs=10 if quick else 60)
 
     def options(self, changes: Mapping[str, bool]) -> GeneratorOptions:
-        plain = GeneratorOptions(**changes)  # type: ignore[arg-type]
-        patience = plain.epochs if self.authors else plain.patience
-        return GeneratorOptions(**changes, patience=patience)  # type: ignore[arg-type]
+        options = GeneratorOptions(**changes)  # type: ignore[arg-type]
+        return replace(options, patience=options.epochs) if self.authors else options
 
 
 FULL = (
