@@ -20,7 +20,7 @@ class PaperTable:
 
 SPECS = {
     "motor-temperature": DataSpec(source="motor_temperature", drop=("profile_id",), task="regression"),
-    "red-wine": DataSpec(source="wine_quality_red", task="regression", scaling="none"),
+    "red-wine": DataSpec(source="wine_quality_red", task="regression"),
     "residential-building": DataSpec(source="residential_building", drop=("V10",), task="regression"),
     "breast-cancer": DataSpec(source="breast_cancer_wdbc", task="binary", positive=0),
     "iris": DataSpec(source="iris", task="binary", positive=1),
@@ -28,31 +28,17 @@ SPECS = {
     "house": DataSpec(source="boston_housing", drop=("ZN", "CHAS", "NOX", "AGE", "RAD", "TAX", "B"), task="regression"),
 }
 
-MISPRINT = 20.0  # times the column's median
-
 
 def paper_table(name: str, *, binary: bool) -> PaperTable:
     """``binary`` labels are 0 and 1; a numeric target is cut at its median for them."""
     table = load_table(SPECS[name])
     assert table.labels is not None
     values, labels = np.asarray(table.values), np.asarray(table.labels, dtype=np.float64)
-    if table.scaling == "none":
-        values, labels = _without_misprints(values, labels)
     if binary and not np.isin(labels, (0, 1)).all():
         labels = (labels > np.median(labels)).astype(np.float64)
     if not binary:
         labels = (labels - labels.mean()) / labels.std()
     return PaperTable(values, labels, table.columns)
-
-
-def _without_misprints(values: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standardised, without rows in which a decimal point is lost: public copies of the wine table have 80 such rows.
-
-    One alcohol content of 10^14 percent would make the column a constant.
-    """
-    sound = (np.abs(values) <= MISPRINT * np.median(np.abs(values), axis=0)).all(axis=1)
-    kept = values[sound]
-    return (kept - kept.mean(axis=0)) / kept.std(axis=0), labels[sound]
 
 
 def independent_columns(values: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
