@@ -1,7 +1,10 @@
-"""Array aliases, and the one way in which a value type makes its array read-only."""
+"""Array aliases, and the one way in which a value type makes its arrays and mappings read-only."""
 
 from __future__ import annotations
 
+import copyreg
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +17,7 @@ ByteArray = npt.NDArray[np.uint8]
 AnyArray = npt.NDArray[Any]
 
 ScalarType = TypeVar("ScalarType", bound=np.generic)
+ItemT = TypeVar("ItemT")
 
 
 def freeze(array: npt.NDArray[ScalarType]) -> npt.NDArray[ScalarType]:
@@ -37,3 +41,11 @@ def _can_be_written(array: AnyArray) -> bool:
             return True
         owner = owner.base
     return False
+
+
+def read_only(mapping: Mapping[str, ItemT]) -> Mapping[str, ItemT]:
+    """A copy that nobody can change. It pickles, as Python's own read-only mappings do not."""
+    return MappingProxyType(dict(mapping))
+
+
+copyreg.pickle(MappingProxyType, lambda proxy: (read_only, (dict(proxy),)))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -49,10 +50,22 @@ class Attack(ABC):
     up_to: ClassVar[frozenset[Symmetry]] = frozenset()
     measured_by: ClassVar[str | None] = None  # the metric that decides; the first of the secret's kind if None
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
+    preloads: ClassVar[tuple[str, ...]] = ()  # heavy packages that ``run`` imports, to be loaded once for all attempts
+
+    _listener: Callable[[Guess], None] | None = None
 
     @abstractmethod
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         """Answer from the view alone."""
+
+    def interim(self, guess: Guess) -> None:
+        """Tell what is known so far: it counts where the attempt is ended from outside before ``run`` answers."""
+        if self._listener is not None:
+            self._listener(guess)
+
+    def heard_by(self, listener: Callable[[Guess], None]) -> None:
+        """Who takes interim guesses; for whoever runs the attack."""
+        object.__setattr__(self, "_listener", listener)  # attacks with parameters are frozen dataclasses
 
     @classmethod
     @abstractmethod

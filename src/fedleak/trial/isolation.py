@@ -1,0 +1,234 @@
+"""An attack in a process that holds the view and nothing else: the audit's side of it.
+
+The audit keeps the truth, the services and the clock. It answers queries, counts and logs them, ends an attempt that
+takes too long, and reads the guess from its bytes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pickle
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from fedleak.core.attack import Attack
+from fedleak.core.errors import FedleakError, OracleError
+from fedleak.core.guess import Guess, Status
+from fedleak.core.oracle import Oracle
+from fedleak.core.storage.guess import guess_from_bytes, payload_from_bytes
+from fedleak.core.storage.view import save_view
+from fedleak.core.view import View
+from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
+from fedleak.trial.wire import Kind, Request, Wire
+
+KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one attempt; None is no limit."""
+
+    wall_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+class AttackFailedError(Exception):
+    """An attack raised, crashed, or was ended. ``skipped``: it lacks something, which is no failure of its own."""
+
+    def __init__(self, why: str, *, skipped: bool = False, trace: str = "") -> None:
+        super().__init__(why)
+        self.skipped = skipped
+        self.trace = trace
+
+
+class Isolation:
+    """A server of attack processes: a fresh interpreter, so nothing that is loaded here exists there."""
+
+    def __init__(self, *, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
+        """``folder`` and ``environment``: where the server runs and what it is told; as little as possible if None."""
+        self.views = Path(tempfile.mkdtemp(prefix="fedleak-views-"))
+        self._control, theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._preloaded: set[str] = set()
+        code = [path for path in sys.path if os.path.isdir(path)]
+        kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-B", "-m", "fedleak.trial.attack_process", str(theirs.fileno()), self.views, *code],
+            cwd=folder or self.views,
+            env={"PATH": "", "PYTHONPATH": os.pathsep.join(code), **ONE_THREAD, **kept, **(environment or {})},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the audit, which then ends its attempts
+        )
+        theirs.close()
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import them once, in the server, for all attempts to come. Does not wait for it."""
+        wanted = [name for name in dict.fromkeys(modules) if name not in self._preloaded]
+        if wanted:
+            self._preloaded.update(wanted)
+            wire = Wire(self._connection(FOR_MODULES))
+            wire.send(Kind.LOAD, json.dumps(wanted).encode())
+            wire.close()
+
+    def chamber(self, view: View) -> Chamber:
+        """A process that holds the view."""
+        place = self.views / f"{next(self._numbers):04d}"
+        save_view(replace(view, oracles={}), place)
+        wire = Wire(self._connection(FOR_A_VIEW))
+        wire.send(Kind.LOAD, json.dumps(str(place)).encode())
+        _await_ready(wire)
+        return Chamber(self, wire.connection, place)
+
+    def close(self) -> None:
+        self._control.close()  # the server ends when nobody is left to ask it
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self.views, ignore_errors=True)
+
+    def _connection(self, purpose: bytes) -> socket.socket:
+        with self._lock:
+            return _passed_through(self._control, purpose)
+
+
+class Chamber:
+    """Attempts on one coalition's view."""
+
+    def __init__(self, isolation: Isolation, control: socket.socket, place: Path) -> None:
+        self._isolation = isolation
+        self._control = control
+        self._place = place
+        self._lock = threading.Lock()
+
+    def attempt(
+        self, attack: Attack, view: View, *, rng: np.random.Generator, limits: Limits = Limits()  # noqa: B008
+    ) -> Guess:
+        """The guess of an attack on ``view``, whose messages and records are those that the chamber holds."""
+        self._isolation.preload(attack.preloads)
+        specs = {name: oracle.spec for name, oracle in view.oracles.items()}
+        strict = any(action == "error" and category is Warning for action, _, category, _, _ in warnings.filters)
+        request = Request(
+            attack, view.target, view.facts, view.knowledge, specs, rng, limits.memory_bytes, strict
+        )
+        with self._lock:
+            wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
+        try:
+            return _Conversation(wire, view.oracles, limits).guess(pickle.dumps(request))
+        finally:
+            wire.close()
+
+    def close(self) -> None:
+        self._control.close()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+
+class _Conversation:
+    """With one attempt, from its request to its guess."""
+
+    def __init__(self, wire: Wire, oracles: Mapping[str, Oracle], limits: Limits) -> None:
+        self._wire = wire
+        self._oracles = oracles
+        self._limits = limits
+        self._until = None if limits.wall_seconds is None else time.monotonic() + limits.wall_seconds
+        self._process: int | None = None  # a descriptor: a number could be another process's by the time it is used
+        self._interim: Guess | None = None
+
+    def guess(self, request: bytes) -> Guess:
+        try:
+            _, number = self._received()
+            self._process = os.pidfd_open(int(number))
+            self._wire.send(Kind.REQUEST, request)
+            while True:
+                kind, body = self._received()
+                if kind is Kind.GUESS:
+                    return guess_from_bytes(body)
+                self._handle(kind, body)
+        except TimeoutError:
+            return self._ended(f"it took longer than the {self._limits.wall_seconds:g} s that it was given")
+        except (EOFError, ConnectionError):
+            return self._ended("its process ended without an answer: it crashed, or the system ended it")
+        except FedleakError as error:
+            raise AttackFailedError(f"its answer cannot be read: {error}") from error
+        finally:
+            self._end()
+
+    def _received(self) -> tuple[Kind, bytes]:
+        if self._until is not None:
+            self._wire.connection.settimeout(max(self._until - time.monotonic(), 1e-3))
+        return self._wire.receive()
+
+    def _handle(self, kind: Kind, body: bytes) -> None:
+        if kind is Kind.QUERY:
+            self._answer(body)
+        elif kind is Kind.INTERIM:
+            self._interim = guess_from_bytes(body)
+        elif kind is Kind.FAILURE:
+            told = json.loads(body)
+            why = told["message"] if told["skipped"] else f"{told['error']}: {told['message']}"
+            raise AttackFailedError(why, skipped=bool(told["skipped"]), trace=str(told["trace"]))
+
+    def _answer(self, body: bytes) -> None:
+        name, _, query = body.partition(b"\n")
+        try:
+            answer = self._oracles[name.decode()].query(payload_from_bytes(query))
+        except Exception as error:  # the query is the attack's, so the failure is too
+            kind = type(error).__name__ if isinstance(error, FedleakError) else OracleError.__name__
+            self._wire.send(Kind.REFUSAL, json.dumps({"error": kind, "message": str(error)}).encode())
+        else:
+            self._wire.send(Kind.ANSWER, pickle.dumps(answer))
+
+    def _ended(self, why: str) -> Guess:
+        """What the attack had told so far is its answer, and never more than a part."""
+        if self._interim is None:
+            raise AttackFailedError(why)
+        return replace(self._interim, status=Status.UNDETERMINED, why=f"{why}; this is what it had until then")
+
+    def _end(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process, signal.SIGKILL)
+            os.close(self._process)
+
+
+def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:
+    ours, theirs = socket.socketpair()
+    socket.send_fds(control, [purpose], [theirs.fileno()])
+    theirs.close()
+    return ours
+
+
+def _await_ready(wire: Wire) -> None:
+    try:
+        wire.receive()
+    except (EOFError, ConnectionError):
+        raise AttackFailedError("the server of attack processes is gone") from None
+
+
+@cache
+def shared_isolation() -> Isolation:
+    """One server for this process: it costs a second to start and nothing to keep."""
+    isolation = Isolation()
+    atexit.register(isolation.close)
+    return isolation

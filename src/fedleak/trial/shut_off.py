@@ -1,0 +1,113 @@
+"""What the process of an attack may not do, refused by Python's audit hooks, which cannot be taken off again.
+
+No sockets, no other processes, nothing written, no file outside the view and the installed packages, no data set that
+a package ships, and none of our own packages that know the truth. The hooks see what goes through Python. They do
+not see native code: an extension module or ``ctypes`` can open a file by itself, and ``os.stat`` is not announced at
+all. Such a cheater finds no truth in its memory, but it is the reader of its source who stops it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+FORBIDDEN_EVENTS = (
+    "socket.",
+    "subprocess.",
+    "sqlite3.",
+    "shutil.",
+    "os.exec",
+    "os.posix_spawn",
+    "os.system",
+    "os.chdir",
+    "os.kill",
+    "os.chmod",
+    "os.chown",
+    "os.link",
+    "os.mkdir",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.symlink",
+    "os.truncate",
+    "os.utime",
+    "tempfile.",
+)
+OF_THE_SERVER = ("os.fork", "os.forkpty", "socket.")  # which takes connections in and forks; an attempt does neither
+ADOPTED = (-1, -1, -1)  # family, type and protocol of a socket made from a descriptor that the process has already
+# What import contracts forbid to attacks, for those that import by name at run time.
+FORBIDDEN_PACKAGES = tuple(
+    f"fedleak.{name}"
+    for name in ("data", "metrics", "protocols", "audit", "report", "papers", "adapters", "core.truth", "core.run")
+)
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+SHIPPED_DATA = ("sklearn", "datasets", "data")
+CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".so")
+OF_THE_MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom", "/dev/null")
+
+
+def shut_off_process(views: Path, code: Sequence[Path]) -> None:
+    """For the server, before it imports a single attack. ``code``: folders from which code alone may be read."""
+    import fedleak
+
+    tempfile.gettempdir()  # packages ask for its name when they load; finding it out opens a file
+    roots = [views.resolve(), Path(fedleak.__file__).resolve().parent, Path(sys.prefix).resolve()]
+    roots += [Path(path).resolve() for path in sysconfig.get_paths().values()]
+    roots += [Path(path) for path in OF_THE_MACHINE]
+    of_code = [path.resolve() for path in code]
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "socket.__new__" and arguments[1:] == ADOPTED:
+            return
+        if event.startswith(FORBIDDEN_EVENTS):
+            raise PermissionError(f"an attack may not use {event}")
+        if event == "import" and str(arguments[0]).startswith(FORBIDDEN_PACKAGES):
+            raise PermissionError(f"an attack may not import {arguments[0]}")
+        if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | bytes | os.PathLike):
+            _check_path(event, arguments, roots, of_code)
+
+    sys.addaudithook(refuse)
+
+
+def shut_off_attempt(view: Path, views: Path) -> None:
+    """For one attempt, on top: its own view among all of them, and no process beside it."""
+    own, all_views = view.resolve(), views.resolve()
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event.startswith(OF_THE_SERVER):
+            raise PermissionError(f"an attack may not use {event}")
+        if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | bytes | os.PathLike):
+            path = _real(arguments[0])
+            if _within(path, [all_views]) and not _within(path, [own]):
+                raise PermissionError(f"an attack may not touch {path}")
+
+    sys.addaudithook(refuse)
+
+
+def _check_path(event: str, arguments: tuple[object, ...], roots: Sequence[Path], of_code: Sequence[Path]) -> None:
+    path = _real(arguments[0])
+    allowed = _within(path, roots) or (_within(path, of_code) and (event != "open" or path.suffix in CODE_SUFFIXES))
+    if not allowed or _is_shipped_data(path):
+        raise PermissionError(f"an attack may not touch {path}")
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
+        raise PermissionError(f"an attack may not write {path}")
+
+
+def _real(path: object) -> Path:
+    """The real place: a link such as /proc/self/cwd, or a way up such as view/.., must not hide it."""
+    assert isinstance(path, str | bytes | os.PathLike)
+    return Path(os.path.realpath(os.fsdecode(path)))
+
+
+def _within(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path == root or root in path.parents for root in roots)
+
+
+def _is_shipped_data(path: Path) -> bool:
+    """Tables that scikit-learn ships lie inside the allowed folders, and may be the very secret."""
+    parts = path.parts
+    return any(parts[start : start + 3] == SHIPPED_DATA for start in range(len(parts)))
