@@ -1,0 +1,94 @@
+"""What came of one attack on one view: a guess with its scores, or the reason why there is none.
+
+An attempt holds no outcome: whether something leaks is decided over several runs, attacks and columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Attack
+from fedleak.core.errors import RunError
+from fedleak.core.finding import Exhibit
+from fedleak.core.guess import Guess, Status
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.score import Score
+from fedleak.core.secret import Secret
+from fedleak.core.truth import SecretValues, Truth
+from fedleak.metrics import metrics_for
+from fedleak.metrics.alignment import aligned, answers_of
+from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
+
+MAX_EXHIBIT_CELLS = 300
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no guess; ``skipped`` where the attack lacks something, which is no defect of anybody's."""
+
+    why: str
+    skipped: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    attack: type[Attack]
+    coalition: tuple[str, ...]
+    target: Secret
+    knowledge: Knowledge
+    result: Guess | Failure
+    seconds: float
+    isolated: bool = True  # in a process that held the view and nothing else
+    scores: tuple[Score, ...] = ()  # the deciding one first; none where nothing was said, or nobody asked
+    cells_recovered: float | None = None
+    exhibit: Exhibit | None = None
+    sampled: str = ""  # what part of a large secret was scored, in words
+
+    @property
+    def guess(self) -> Guess:
+        if isinstance(self.result, Failure):
+            raise RunError(f"{self.attack.name} has no guess: {self.result.why}")
+        return self.result
+
+
+def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
+    """The attempt beside the truth. A guess without a single value has no score: that is not a zero."""
+    guess, attack = attempt.result, attempt.attack
+    if isinstance(guess, Failure) or guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
+        return attempt
+    values, served = truth.of(guess.secret), truth.served_to(attempt.coalition)
+    found = [
+        metric.score(guess, values, attempt.knowledge, up_to=attack.up_to, rng=rng, served=served)
+        for metric in metrics_for(guess.secret.kind, attack.measured_by)
+    ]
+    scores = tuple(score for score in found if score is not None)
+    if not scores:
+        return attempt
+    return replace(
+        attempt,
+        scores=scores,
+        cells_recovered=_cells_recovered(guess, values, attempt.knowledge, attack),
+        exhibit=_exhibit(guess, values, attack),
+        sampled=values.sampled,
+    )
+
+
+def _cells_recovered(
+    guess: Guess, values: SecretValues, knowledge: Knowledge, attack: type[Attack]
+) -> float | None:
+    kind = guess.secret.kind
+    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
+        return None
+    return recovered_share(guess, values, knowledge, attack.up_to)
+
+
+def _exhibit(guess: Guess, truth: SecretValues, attack: type[Attack]) -> Exhibit:
+    """Cells spread evenly over the secret: chosen by position, never by how well they were guessed."""
+    cells = aligned(answers_of(guess, truth)[0], truth.values, attack.up_to)
+    answered = np.flatnonzero(np.isfinite(cells))
+    chosen = answered[np.linspace(0, len(answered) - 1, min(len(answered), MAX_EXHIBIT_CELLS)).astype(np.int64)]
+    true: FloatArray = truth.values.ravel()[chosen]
+    return Exhibit(true, cells.ravel()[chosen])
