@@ -23,13 +23,15 @@ def search_gram(
 ) -> GramEstimate | NotIdentified:
     """A good fit with more scores than unknowns is the view's own sign of success."""
     needed = n_unknowns(trajectory.n_rows, width)
-    seen = observations(trajectory, SCORES_AN_UNKNOWN * needed)
-    n_scores = len(seen.value)
-    if n_scores < needed:
-        return NotIdentified(f"{n_scores} scores are known, and a search needs {needed}", 0)
+    n_known = sum(int(np.isfinite(one.scores).sum()) for one in trajectory.rounds)
+    if n_known < needed:
+        return NotIdentified(f"{n_known} scores are known, and a search needs {needed}", 0)
     if needed > MAX_UNKNOWNS:
         why = f"the {needed} unknowns of a search are over its budget of {MAX_UNKNOWNS}"
         return NotIdentified(why, 0, undetermined=True)
+    # Read only now: of many rows the course of the weights is a large table.
+    seen = observations(trajectory, SCORES_AN_UNKNOWN * needed)
+    n_scores = len(seen.value)
     # Under noise no start can fit, so that trying again only costs time.
     found = recover_factors(seen, width, rng, n_starts=1 if noisy else N_STARTS)
     if found.misfit > FAIR_FIT:
