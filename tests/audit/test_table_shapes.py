@@ -60,6 +60,15 @@ def test_an_audit_of_more_than_a_thousand_rows_has_no_error(tmp_path):
     assert found["gram-recovery"] is Outcome.NOT_IDENTIFIABLE
 
 
+def test_an_audit_of_many_more_columns_than_rows_has_no_error(tmp_path):
+    work = audit(table(tmp_path, 60, 3000), (1500, 1500), batch_size=16)
+    work.run()
+    assert not work.failed, errors(work)
+    found = {f.attack: f for f in work.report().findings if f.adversary == ("bank",)}
+    assert found["gram-recovery"].outcome is Outcome.NOT_IDENTIFIABLE
+    assert "a search needs" in found["gram-recovery"].why
+
+
 @pytest.fixture(scope="module")
 def many_rows():
     federation = vertical({"bank": 2, "fintech": 3}, sealed(epochs=1, batch_size=1250), n_rows=1250)
