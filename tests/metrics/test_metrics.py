@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import numpy as np
 import pytest
 
 from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.score import Better, Score
 from fedleak.core.secret import Secret, SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
 from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
 from fedleak.metrics.label_accuracy import LabelAccuracy
 from fedleak.metrics.mean_error import MeanError
+from fedleak.metrics.squared_error import SquaredError
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -128,3 +132,26 @@ def test_the_interval_covers_the_true_rate_about_as_often_as_it_says():
 def test_a_guess_of_the_wrong_width_is_refused():
     with pytest.raises(ValueError, match="must have 2 columns; got 1"):
         score(MeanError(), guess(FEATURES, [[1.0]]), truth([[1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("metric", [CellsRecovered(), MeanError(), SquaredError()])
+def test_an_infinite_guess_is_no_guess_and_a_wild_one_has_a_finite_error(metric):
+    true = truth(np.array([[0.0], [1.0], [2.0], [3.0]]))
+    silent = score(metric, guess(FEATURES, np.full((4, 1), np.nan)), true)
+    assert score(metric, guess(FEATURES, np.array([[inf], [-inf], [nan], [inf]])), true) == silent
+    wild = score(metric, guess(FEATURES, np.array([[1e300], [1.0], [2.0], [3.0]])), true)
+    assert wild.value > silent.value if metric.better is Better.HIGHER else not wild.beats_baseline
+
+
+def test_nothing_unknown_is_nothing_to_score():
+    true = truth(np.array([[0.0], [1.0]]))
+    everything = Knowledge(cells=(KnownCells("bank", true.ids, np.array([0, 0]), true.values[:, 0]),))
+    for metric in (CellsRecovered(), MeanError(), SquaredError()):
+        assert score(metric, guess(FEATURES, true.values), true, everything) is None
+
+
+@pytest.mark.parametrize("wrong", [{"value": nan}, {"value": inf}, {"baseline": nan}, {"ci": (nan, 1.0)}])
+def test_a_score_that_is_not_finite_cannot_be(wrong):
+    figures = {"value": 0.5, "baseline": 0.4, "ci": (0.4, 0.6)} | wrong
+    with pytest.raises(ValueError, match="must be finite"):
+        Score("mse", better=Better.LOWER, n=3, **figures)

@@ -61,8 +61,10 @@ class CellMetric(Metric):
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
         served: Served | None = None,
-    ) -> Score:
+    ) -> Score | None:
         unknown = unknown_cells(guess.secret, truth, knowledge)
+        if not unknown.any():
+            return None
         answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)
         baseline = self.baseline(truth, unknown)
