@@ -12,6 +12,7 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import Secret, SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
+from fedleak.metrics import metrics_for
 from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
 from fedleak.metrics.label_accuracy import LabelAccuracy
 from fedleak.metrics.mean_error import MeanError
@@ -53,6 +54,34 @@ def test_a_row_without_a_guess_counts_as_the_majority_class():
     # Rows 0, 1, 2, 4 fall back to the majority 1 (three right), row 3 is guessed right.
     assert found.value == pytest.approx(4 / 5)
     assert found.baseline == pytest.approx(3 / 5)
+
+
+def labels_judged(true, guessed) -> dict[str, Score]:
+    made, values = guess(LABELS, guessed), truth(true)
+    found = [score(metric, made, values) for metric in metrics_for(SecretKind.LABELS)]
+    return {one.metric: one for one in found if one is not None}
+
+
+def test_labels_that_are_numbers_are_scored_by_their_error():
+    """To 4e-6 of a price: no label is equal, and all are known."""
+    true = np.random.default_rng(0).normal(200.0, 80.0, (60, 1))
+    found = labels_judged(true, true + 4e-6)
+    assert list(found) == ["cells-recovered", "mean-error"]
+    assert found["cells-recovered"].value == 1.0
+    assert found["cells-recovered"].beats_baseline
+    assert found["mean-error"].value < 1e-7
+    whole = np.rint(true)
+    assert labels_judged(whole, whole + 4e-6)["cells-recovered"].value == 1.0
+    useless = labels_judged(true, np.full((60, 1), 200.0))
+    assert not useless["cells-recovered"].beats_baseline
+    assert not useless["mean-error"].beats_baseline
+
+
+def test_labels_that_are_classes_have_no_error_but_a_hit_rate():
+    true = np.arange(30)[:, None] % 3
+    assert list(labels_judged(true, true)) == ["label-accuracy"]
+    assert labels_judged(true, true + 4e-6)["label-accuracy"].value == 1.0
+    assert labels_judged(true, true + 0.4)["label-accuracy"].value == 0.0
 
 
 def test_candidates_score_as_their_mean_never_the_best():

@@ -85,7 +85,8 @@ def _outcome(status: Status, score: Score | None) -> Outcome:
 
 
 def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, task: Task) -> float | None:
-    if guess.secret.kind not in CellsRecovered.applies_to:
+    kind = guess.secret.kind
+    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
         return None
     return recovered_share(guess, values, knowledge, task.attack.up_to)
 

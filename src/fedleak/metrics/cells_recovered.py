@@ -11,11 +11,13 @@ from fedleak.core.score import Better
 from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.label_accuracy import are_classes
 from fedleak.metrics.metric import CellMetric
 
 TOLERANCE = 0.01  # of the column's range
 REAL_VALUED = frozenset(
     {
+        SecretKind.LABELS,  # where they are numbers
         SecretKind.FEATURES,
         SecretKind.RANGES,  # the value that an attack names within the range
         SecretKind.RESIDUALS,
@@ -26,6 +28,11 @@ REAL_VALUED = frozenset(
         SecretKind.RECORDS,
     }
 )
+
+
+def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
+    """Whether an error has a size here: it has none between classes."""
+    return kind is not SecretKind.LABELS or not are_classes(truth.values)
 
 
 class CellsRecovered(CellMetric):
@@ -39,6 +46,9 @@ class CellsRecovered(CellMetric):
     summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
     better = Better.HIGHER
     applies_to = REAL_VALUED
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
