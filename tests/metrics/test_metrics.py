@@ -98,6 +98,18 @@ def test_cells_recovered_counts_one_percent_of_the_range():
     assert found.baseline == pytest.approx(2 / 6)  # one constant a column hits one cell each
 
 
+@pytest.mark.parametrize("value", [0.0, 7.0, -3e-5])
+def test_a_constant_column_is_recovered_by_whoever_names_its_value(value):
+    true = truth([[value, 0.0], [value, 10.0], [value, 20.0]])
+    off = 1e-10 * (abs(value) or 1.0)
+    made = guess(FEATURES, [[value + off, 0.0], [value - off, 10.0], [value + 100 * off, 3.0]])
+    assert recovered_share(made, true, Knowledge(), NOTHING) == 4 / 6
+    found = score(CellsRecovered(), made, true)
+    assert found.value == 4 / 6
+    assert found.baseline == (3 + 1) / 6, "the baseline names the constant as well"
+    assert not found.beats_baseline
+
+
 def test_a_cell_without_a_guess_scores_as_the_baseline_and_is_not_recovered():
     true = truth([[0.0], [0.0], [0.0], [100.0]])
     made = guess(FEATURES, [[np.nan], [np.nan], [np.nan], [100.0]])

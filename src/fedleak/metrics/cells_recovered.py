@@ -15,6 +15,7 @@ from fedleak.metrics.label_accuracy import are_classes
 from fedleak.metrics.metric import CellMetric
 
 TOLERANCE = 0.01  # of the column's range
+CONSTANT_TOLERANCE = 1e-9  # of its value, for a column without a range; for a column of zeros, the tolerance itself
 REAL_VALUED = frozenset(
     {
         SecretKind.LABELS,  # where they are numbers
@@ -40,6 +41,9 @@ class CellsRecovered(CellMetric):
 
     A cell without a guess is given that value too, so that a partial guess never scores below no guess.
     ``recovered_share`` counts the cells that were really recovered.
+
+    A column without a range counts too: who names its one value has its cells. The baseline names it as well, so that
+    such a column is no leak by itself.
     """
 
     name = "cells-recovered"
@@ -84,4 +88,6 @@ def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
 
 
 def _margin(truth: SecretValues) -> FloatArray:
-    return TOLERANCE * (truth.ranges[:, 1] - truth.ranges[:, 0])
+    low, high = truth.ranges[:, 0], truth.ranges[:, 1]
+    constant = CONSTANT_TOLERANCE * np.where(low == 0, 1.0, np.abs(low))
+    return np.where(high > low, TOLERANCE * (high - low), constant)
