@@ -24,7 +24,7 @@ class Case:
         self.announced = {name: found.announcement for name, found in self.secrets.items()}
         self.values = {name: np.arange(COUNT) + 10.0 * i for i, name in enumerate(NAMES)}
         self.vectors = {
-            name: masked(self.values[name], 30, found.mask(name, self.announced, ROUND, COUNT))
+            name: masked(self.values[name], 30, found.mask(name, self.announced, ROUND, COUNT), len(NAMES))
             for name, found in self.secrets.items()
         }
         self.keys = {n: shamir.split(s.key.exponent, 4, THRESHOLD) for n, s in self.secrets.items()}
@@ -69,7 +69,7 @@ def test_a_vector_stays_hidden_without_its_own_seed(case):
     secrets = case.secrets["lab"]
     pairs = {name: secrets.key.shared_with(case.announced[name].public) for name in NAMES if name != "lab"}
     stripped = case.vectors["lab"] - mask_of("lab", pairs, ROUND, COUNT)
-    plain = masked(case.values["lab"], 30, np.zeros(COUNT, dtype=np.uint64))
+    plain = masked(case.values["lab"], 30, np.zeros(COUNT, dtype=np.uint64), len(NAMES))
     assert (stripped != plain).all()
     assert (stripped - pad(secrets.seed, ROUND, COUNT) == plain).all()
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
-from fedleak.crypto.secure_aggregation import PRIME, MaskingKey, mask_of, masked, opened_sum
+from fedleak.crypto import fixed_point
+from fedleak.crypto.secure_aggregation import PRIME, MaskingKey, Words, mask_of, masked, opened_sum
 
 NAMES = ("clinic", "hospital", "lab")
 
@@ -41,7 +42,7 @@ def test_masks_cancel_over_all_parties_and_change_with_the_round(pair_secrets):
 @given(st.lists(st.lists(st.floats(-1000, 1000), min_size=4, max_size=4), min_size=3, max_size=3))
 def test_the_sum_is_exact_to_fixed_point(pair_secrets, vectors):
     sent = {
-        name: masked(np.array(vector), 30, mask_of(name, pair_secrets[name], 0, 4))
+        name: masked(np.array(vector), 30, mask_of(name, pair_secrets[name], 0, 4), len(NAMES))
         for name, vector in zip(NAMES, vectors, strict=True)
     }
     assert np.abs(opened_sum(sent, NAMES, 30) - np.sum(vectors, axis=0)).max() <= 3 * 2.0**-31 + 1e-12
@@ -50,14 +51,16 @@ def test_the_sum_is_exact_to_fixed_point(pair_secrets, vectors):
 @pytest.mark.parametrize("count", [1, 64])
 def test_a_missing_vector_is_named_and_nothing_is_added_up(pair_secrets, count):
     """With one entry, a sum with a mask in it is in range half of the time: the range alone would not tell."""
-    sent = {name: masked(np.ones(count), 40, mask_of(name, pair_secrets[name], 0, count)) for name in NAMES[:2]}
+    sent = {
+        name: masked(np.ones(count), 40, mask_of(name, pair_secrets[name], 0, count), len(NAMES)) for name in NAMES[:2]
+    }
     with pytest.raises(ProtocolError, match="got none from lab"):
         opened_sum(sent, NAMES, 40)
 
 
 def test_a_mask_that_does_not_cancel_is_noticed(pair_secrets):
-    sent = {name: masked(np.ones(64), 40, mask_of(name, pair_secrets[name], 0, 64)) for name in NAMES}
-    sent["lab"] = masked(np.ones(64), 40, mask_of("lab", pair_secrets["lab"], 1, 64))
+    sent = {name: masked(np.ones(64), 40, mask_of(name, pair_secrets[name], 0, 64), len(NAMES)) for name in NAMES}
+    sent["lab"] = masked(np.ones(64), 40, mask_of("lab", pair_secrets["lab"], 1, 64), len(NAMES))
     with pytest.raises(PlaintextRangeError, match="mask did not cancel"):
         opened_sum(sent, NAMES, 40)
 
@@ -66,3 +69,33 @@ def test_a_mask_that_does_not_cancel_is_noticed(pair_secrets):
 def test_a_degenerate_public_key_is_refused(key):
     with pytest.raises(CryptoError, match="public key"):
         MaskingKey().shared_with(key)
+
+
+def no_mask(count: int) -> Words:
+    return np.zeros(count, dtype=np.uint64)
+
+
+@given(st.integers(1, 60), st.integers(0, 52), st.data())
+def test_vectors_that_are_accepted_sum_exactly(n_parties, bits, data):
+    """Drawn around the parties' share of the range, where a sum is about to wrap."""
+    share = 2.0 ** (62 - bits) / n_parties
+    factors = data.draw(st.lists(st.floats(-1.1, 1.1) | st.just(1.0), min_size=n_parties, max_size=n_parties))
+    sent, exact = {}, 0
+    for number, factor in enumerate(factors):
+        value = np.array([factor * share])
+        try:
+            sent[str(number)] = masked(value, bits, no_mask(1), n_parties)
+        except PlaintextRangeError:
+            sent[str(number)] = masked(np.zeros(1), bits, no_mask(1), n_parties)
+        else:
+            exact += int(fixed_point.encode(value, bits)[0])
+    assert opened_sum(sent, tuple(sent), bits)[0] == exact / 2**bits  # one rounding, of the exact integer
+
+
+def test_a_value_over_the_parties_share_of_the_range_is_not_sent():
+    """Fifty times a million wraps around 2^64 at 40 fraction bits: the sum would be -331,648."""
+    with pytest.raises(
+        PlaintextRangeError, match=r"at most 83886.1 in magnitude for 50 parties.*got 1e.06.*fewer frac"
+    ):
+        masked(np.array([1e6]), 40, no_mask(1), 50)
+    assert masked(np.array([1e6]), 40, no_mask(1), 2)[0] == 10**6 << 40

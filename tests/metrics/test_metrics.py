@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import numpy as np
 import pytest
 
 from fedleak.core.guess import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.score import Better, Score
 from fedleak.core.secret import Secret, SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
+from fedleak.metrics import metrics_for
 from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
 from fedleak.metrics.label_accuracy import LabelAccuracy
 from fedleak.metrics.mean_error import MeanError
+from fedleak.metrics.squared_error import SquaredError
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -51,6 +56,34 @@ def test_a_row_without_a_guess_counts_as_the_majority_class():
     assert found.baseline == pytest.approx(3 / 5)
 
 
+def labels_judged(true, guessed) -> dict[str, Score]:
+    made, values = guess(LABELS, guessed), truth(true)
+    found = [score(metric, made, values) for metric in metrics_for(SecretKind.LABELS)]
+    return {one.metric: one for one in found if one is not None}
+
+
+def test_labels_that_are_numbers_are_scored_by_their_error():
+    """To 4e-6 of a price: no label is equal, and all are known."""
+    true = np.random.default_rng(0).normal(200.0, 80.0, (60, 1))
+    found = labels_judged(true, true + 4e-6)
+    assert list(found) == ["cells-recovered", "mean-error"]
+    assert found["cells-recovered"].value == 1.0
+    assert found["cells-recovered"].beats_baseline
+    assert found["mean-error"].value < 1e-7
+    whole = np.rint(true)
+    assert labels_judged(whole, whole + 4e-6)["cells-recovered"].value == 1.0
+    useless = labels_judged(true, np.full((60, 1), 200.0))
+    assert not useless["cells-recovered"].beats_baseline
+    assert not useless["mean-error"].beats_baseline
+
+
+def test_labels_that_are_classes_have_no_error_but_a_hit_rate():
+    true = np.arange(30)[:, None] % 3
+    assert list(labels_judged(true, true)) == ["label-accuracy"]
+    assert labels_judged(true, true + 4e-6)["label-accuracy"].value == 1.0
+    assert labels_judged(true, true + 0.4)["label-accuracy"].value == 0.0
+
+
 def test_candidates_score_as_their_mean_never_the_best():
     right, wrong = [[1], [0], [0], [1]], [[0], [1], [1], [0]]
     made = guess(LABELS, right, candidates=(right, wrong))
@@ -63,6 +96,18 @@ def test_cells_recovered_counts_one_percent_of_the_range():
     found = score(CellsRecovered(), made, true)
     assert found.value == pytest.approx(3 / 6)  # 0.9 of 100 and two exact ones; 0.03 of 2 is too far
     assert found.baseline == pytest.approx(2 / 6)  # one constant a column hits one cell each
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, -3e-5])
+def test_a_constant_column_is_recovered_by_whoever_names_its_value(value):
+    true = truth([[value, 0.0], [value, 10.0], [value, 20.0]])
+    off = 1e-10 * (abs(value) or 1.0)
+    made = guess(FEATURES, [[value + off, 0.0], [value - off, 10.0], [value + 100 * off, 3.0]])
+    assert recovered_share(made, true, Knowledge(), NOTHING) == 4 / 6
+    found = score(CellsRecovered(), made, true)
+    assert found.value == 4 / 6
+    assert found.baseline == (3 + 1) / 6, "the baseline names the constant as well"
+    assert not found.beats_baseline
 
 
 def test_a_cell_without_a_guess_scores_as_the_baseline_and_is_not_recovered():
@@ -128,3 +173,26 @@ def test_the_interval_covers_the_true_rate_about_as_often_as_it_says():
 def test_a_guess_of_the_wrong_width_is_refused():
     with pytest.raises(ValueError, match="must have 2 columns; got 1"):
         score(MeanError(), guess(FEATURES, [[1.0]]), truth([[1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("metric", [CellsRecovered(), MeanError(), SquaredError()])
+def test_an_infinite_guess_is_no_guess_and_a_wild_one_has_a_finite_error(metric):
+    true = truth(np.array([[0.0], [1.0], [2.0], [3.0]]))
+    silent = score(metric, guess(FEATURES, np.full((4, 1), np.nan)), true)
+    assert score(metric, guess(FEATURES, np.array([[inf], [-inf], [nan], [inf]])), true) == silent
+    wild = score(metric, guess(FEATURES, np.array([[1e300], [1.0], [2.0], [3.0]])), true)
+    assert wild.value > silent.value if metric.better is Better.HIGHER else not wild.beats_baseline
+
+
+def test_nothing_unknown_is_nothing_to_score():
+    true = truth(np.array([[0.0], [1.0]]))
+    everything = Knowledge(cells=(KnownCells("bank", true.ids, np.array([0, 0]), true.values[:, 0]),))
+    for metric in (CellsRecovered(), MeanError(), SquaredError()):
+        assert score(metric, guess(FEATURES, true.values), true, everything) is None
+
+
+@pytest.mark.parametrize("wrong", [{"value": nan}, {"value": inf}, {"baseline": nan}, {"ci": (nan, 1.0)}])
+def test_a_score_that_is_not_finite_cannot_be(wrong):
+    figures = {"value": 0.5, "baseline": 0.4, "ci": (0.4, 0.6)} | wrong
+    with pytest.raises(ValueError, match="must be finite"):
+        Score("mse", better=Better.LOWER, n=3, **figures)

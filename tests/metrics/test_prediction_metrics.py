@@ -50,6 +50,16 @@ def test_interval_score_rewards_narrow_and_punishes_missing():
     assert good.value < nothing.value == good.baseline == 1.0 < wrong.value
 
 
+def test_a_bound_that_is_not_finite_leaves_its_side_open():
+    """Cells are 0, 2, 4, 2 in a column from 0 to 4: without bounds the width is the whole range, as for no guess."""
+    nan, inf = np.nan, np.inf
+    bounds = np.array([[[nan, nan]], [[1.0, nan]], [[-inf, 4.0]], [[inf, -inf]]])
+    found = score(IntervalScore(), guess(TRUTH.values, bounds, SecretKind.RANGES))
+    assert found.value == (1.0 + 0.75 + 1.0 + 1.0) / 4
+    silent = score(IntervalScore(), guess(TRUTH.values, np.full((4, 1, 2), nan), SecretKind.RANGES))
+    assert silent.value == silent.baseline == 1.0
+
+
 TREE = TreeModel(
     ("own", "hidden"),
     left=np.array([1, -1, 3, -1, -1]),

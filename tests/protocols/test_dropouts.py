@@ -7,7 +7,7 @@ import pytest
 
 from fedleak.attacks.features.column_products import ColumnProducts
 from fedleak.core.attack import Verdict
-from fedleak.core.errors import InputError, ProtocolError
+from fedleak.core.errors import InputError, PlaintextRangeError, ProtocolError
 from fedleak.core.guess import Status
 from fedleak.core.secret import Secret
 from fedleak.core.sink import MemorySink
@@ -55,6 +55,15 @@ def test_with_recovery_the_mean_is_that_of_those_who_sent(dropouts):
 
 def test_recovery_changes_nothing_where_nobody_is_lost():
     np.testing.assert_allclose(means(trained()), means(trained(recovery_threshold=0)), atol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [0, 3])
+def test_an_update_over_its_share_of_the_range_ends_the_run(threshold):
+    """One update alone is in range; four of them wrap, and their mean would come out small and wrong."""
+    tables = {name: np.array([[1.4e6]]) for name in ("hospital", "clinic", "lab", "praxis")}
+    with pytest.raises(PlaintextRangeError, match=r"4 parties at 40 fraction bits.*smaller learning rate"):
+        trained(tables, learning_rate=4.0, initialisation="zero", recovery_threshold=threshold)
+    assert means(trained(tables, learning_rate=1.0, initialisation="zero", rounds=1, recovery_threshold=threshold))
 
 
 def test_too_few_senders_open_nothing():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -165,19 +164,6 @@ def test_what_has_no_score_is_never_a_zero(outcome: Outcome) -> None:
     body = text[text.index("What each partner learns") :]
     assert re.search(r"(?<![\d.])0(?![\d.])", body) is None
     assert "severity none" not in body
-
-
-def test_a_score_that_is_not_finite_is_a_dash_and_has_no_bar() -> None:
-    finding = replace(
-        sample_report().findings[0],
-        score=Score("psnr", nan, 8.0, Better.HIGHER, (nan, nan), 5),
-        further_scores=(),
-        exhibit=None,
-    )
-    source = html.render(only(finding))
-    assert "nan" not in Page(source).text.lower().split()
-    assert 'class="bar"' not in source
-    assert "PSNR —" in Page(source).text
 
 
 def test_an_undecided_attack_shows_its_figure_but_no_severity() -> None:

@@ -81,12 +81,6 @@ def test_only_a_leak_is_drawn_as_one() -> None:
     assert of_class(drawn(score_bar(score, leaks=False)), "leak") == []
 
 
-def test_an_interval_that_is_missing_is_not_drawn() -> None:
-    svg = drawn(score_bar(Score("accuracy", 0.75, 0.5, Better.HIGHER, (nan, nan), 10), leaks=True))
-    assert of_class(svg, "whisker") == []
-    assert score_bar(Score("mse", nan, 0.5, Better.LOWER, (0, 1), 10), leaks=True) == ""
-
-
 @given(value=finite, baseline=finite, low=finite, high=finite)
 @settings(derandomize=True, deadline=None, max_examples=80)
 def test_no_mark_leaves_the_bar(value: float, baseline: float, low: float, high: float) -> None:

@@ -33,26 +33,31 @@ def judge(
     """A guess without a single value is not scored: that nothing can be said is a result of its own."""
     if guess.secret != task.target:
         raise ValueError(f"{task.attack.name} must answer about {task.target}; it answered about {guess.secret}")
+    evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
+    silent = replace(unscored(task, defense, _outcome(guess.status, None), guess.why, seconds), evidence=evidence)
+    if not np.isfinite(guess.values).any() or guess.status is Status.NOT_IDENTIFIABLE:
+        return silent
     values = truth.of(guess.secret)
-    scores: list[Score] = []
-    if np.isfinite(guess.values).any() and guess.status is not Status.NOT_IDENTIFIABLE:
-        served = truth.served_to(task.adversary.parties)
-        found = [
-            metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng, served=served)
-            for metric in metrics_for(guess.secret.kind, task.attack.measured_by)
-        ]
-        scores = [score for score in found if score is not None]
-    main = scores[0] if scores else None
+    served = truth.served_to(task.adversary.parties)
+    found = [
+        metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng, served=served)
+        for metric in metrics_for(guess.secret.kind, task.attack.measured_by)
+    ]
+    scores = [score for score in found if score is not None]
+    if not scores:
+        return silent
+    main = scores[0]
     outcome = _outcome(guess.status, main)
-    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
     return replace(
-        unscored(task, defense, outcome, why, seconds),
-        severity=severity(main, guess.secret.kind) if main and outcome is Outcome.LEAK else Severity.NONE,
+        silent,
+        outcome=outcome,
+        why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
+        severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         further_scores=tuple(scores[1:]),
-        cells_recovered=_cells_recovered(guess, values, knowledge, task) if scores else None,
-        evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
-        exhibit=_exhibit(guess, values, task) if scores else None,
+        cells_recovered=_cells_recovered(guess, values, knowledge, task),
+        evidence=evidence + ((("scored on", values.sampled),) if values.sampled else ()),
+        exhibit=_exhibit(guess, values, task),
     )
 
 
@@ -80,7 +85,8 @@ def _outcome(status: Status, score: Score | None) -> Outcome:
 
 
 def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, task: Task) -> float | None:
-    if guess.secret.kind not in CellsRecovered.applies_to:
+    kind = guess.secret.kind
+    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
         return None
     return recovered_share(guess, values, knowledge, task.attack.up_to)
 

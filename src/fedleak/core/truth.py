@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -14,12 +14,16 @@ from fedleak.core.secret import Secret, SecretKind
 
 @dataclass(frozen=True, eq=False)
 class SecretValues:
-    """The true cells of a secret: ``ids`` as in a guess, ``ranges`` the (low, high) of each column."""
+    """The true cells of a secret: ``ids`` as in a guess, ``ranges`` the (low, high) of each column.
+
+    ``sampled`` says which rows these are, where they are not all: a guess is then scored on them alone.
+    """
 
     ids: IntArray
     columns: tuple[str, ...]
     values: FloatArray  # (rows, columns)
     ranges: FloatArray  # (columns, 2)
+    sampled: str = ""
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.ids), len(self.columns)):
@@ -49,9 +53,14 @@ class Served:
         object.__setattr__(self, "confidences", freeze(self.confidences))
 
 
+KeptSecret = SecretValues | Callable[[], SecretValues]
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
-    secrets: Mapping[Secret, SecretValues]
+    """What is larger than the data it follows from is kept as the way to compute it, and computed when it is asked."""
+
+    secrets: Mapping[Secret, KeptSecret]
     served: Served | None = None  # where a model was served
 
     def __post_init__(self) -> None:
@@ -60,11 +69,13 @@ class Truth:
     def of(self, secret: Secret) -> SecretValues:
         if secret not in self.secrets:
             raise RunError(f"the run kept no truth about {secret}; it has {[str(s) for s in self.secrets]}")
-        return self.secrets[secret]
+        kept = self.secrets[secret]
+        return kept() if callable(kept) else kept
 
     def served_to(self, coalition: tuple[str, ...]) -> Served | None:
         """The predictions as this coalition met them: with its own columns named."""
         if self.served is None:
             return None
-        held = [self.secrets.get(Secret(SecretKind.FEATURES, member)) for member in coalition]
-        return replace(self.served, own=tuple(name for values in held if values for name in values.columns))
+        features = [Secret(SecretKind.FEATURES, member) for member in coalition]
+        held = [self.of(secret).columns for secret in features if secret in self.secrets]
+        return replace(self.served, own=tuple(name for columns in held for name in columns))

@@ -33,7 +33,7 @@ PRIME = int(_GROUP_HEX, 16)
 GENERATOR = 2
 EXPONENT_BITS = 512
 KEY_BYTES = 256
-SUM_BITS = 62  # a sum of encodings must stay below this, so that its sign is certain
+SUM_BITS = 62  # a sum of encodings stays under 2^62, so that half of all words tell of a mask that did not cancel
 
 
 class MaskingKey:
@@ -65,8 +65,19 @@ def pad(secret: bytes, round_number: int, count: int) -> Words:
     return np.frombuffer(stream, dtype=np.dtype("<u8")).astype(np.uint64)
 
 
-def masked(values: FloatArray, fraction_bits: int, mask: Words) -> Words:
-    return fixed_point.encode(values, fraction_bits).astype(np.uint64) + mask
+def masked(values: FloatArray, fraction_bits: int, mask: Words, n_parties: int) -> Words:
+    """The encoded values under a mask. Words wrap, and a wrapped sum looks like any other: so each of ``n_parties``
+    keeps to its share of the range before it sends, which no sum of theirs can leave."""
+    encoded = fixed_point.encode(values, fraction_bits)
+    limit = (2**SUM_BITS - 1) // n_parties
+    if (np.abs(encoded) > limit).any():
+        worst = float(np.max(np.abs(values)))
+        raise PlaintextRangeError(
+            f"values under a mask must be at most {np.ldexp(float(limit), -fraction_bits):g} in magnitude for "
+            f"{n_parties} parties at {fraction_bits} fraction bits, or their sum could overflow; got {worst:g}. "
+            "Use fewer fraction bits, scaled columns or a smaller learning rate"
+        )
+    return encoded.astype(np.uint64) + mask
 
 
 def opened_sum(vectors: Mapping[str, Words], parties: Collection[str], fraction_bits: int) -> FloatArray:
@@ -84,9 +95,9 @@ def opened_sum(vectors: Mapping[str, Words], parties: Collection[str], fraction_
 def decoded_total(total: Words, fraction_bits: int) -> FloatArray:
     """The sum of encodings as numbers, once the masks are off."""
     signed = total.astype(np.int64)
-    if (np.abs(signed.astype(np.float64)) >= 2.0**SUM_BITS).any():
+    if ((signed >= 2**SUM_BITS) | (signed <= -(2**SUM_BITS))).any():
         raise PlaintextRangeError(
             f"a sum of updates must be under 2^{SUM_BITS - fraction_bits} in magnitude; got more: a mask did not "
-            "cancel, or the updates overflow. Use fewer fraction bits or a smaller learning rate"
+            "cancel, or a party sent more than its share of the range. Run the round again with fresh keys"
         )
     return np.ldexp(signed.astype(np.float64), -fraction_bits)

@@ -12,6 +12,8 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.secret import Secret, SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
 
+LARGEST_GUESS = 1e100  # guesses further out are not told apart, so that their squared errors stay finite
+
 
 def answers_of(guess: Guess, truth: SecretValues) -> list[FloatArray]:
     """The guess, or each of its equally good candidates, in the truth's row order; NaN where it is silent."""
@@ -23,9 +25,14 @@ def answers_of(guess: Guess, truth: SecretValues) -> list[FloatArray]:
     answers = []
     for values in guess.candidates or (guess.values,):
         cells = np.full((len(truth.ids), width), np.nan)
-        cells[found >= 0] = values[found[found >= 0]]
+        cells[found >= 0] = told(values[found[found >= 0]])
         answers.append(cells)
     return answers
+
+
+def told(values: FloatArray) -> FloatArray:
+    """What is said by guessed figures: one that is not finite says nothing, and is NaN."""
+    return np.where(np.isfinite(values), np.clip(values, -LARGEST_GUESS, LARGEST_GUESS), np.nan)
 
 
 def unknown_cells(secret: Secret, truth: SecretValues, knowledge: Knowledge) -> BoolArray:

@@ -11,11 +11,14 @@ from fedleak.core.score import Better
 from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.label_accuracy import are_classes
 from fedleak.metrics.metric import CellMetric
 
 TOLERANCE = 0.01  # of the column's range
+CONSTANT_TOLERANCE = 1e-9  # of its value, for a column without a range; for a column of zeros, the tolerance itself
 REAL_VALUED = frozenset(
     {
+        SecretKind.LABELS,  # where they are numbers
         SecretKind.FEATURES,
         SecretKind.RANGES,  # the value that an attack names within the range
         SecretKind.RESIDUALS,
@@ -28,17 +31,28 @@ REAL_VALUED = frozenset(
 )
 
 
+def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
+    """Whether an error has a size here: it has none between classes."""
+    return kind is not SecretKind.LABELS or not are_classes(truth.values)
+
+
 class CellsRecovered(CellMetric):
     """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
 
     A cell without a guess is given that value too, so that a partial guess never scores below no guess.
     ``recovered_share`` counts the cells that were really recovered.
+
+    A column without a range counts too: who names its one value has its cells. The baseline names it as well, so that
+    such a column is no leak by itself.
     """
 
     name = "cells-recovered"
     summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
     better = Better.HIGHER
     applies_to = REAL_VALUED
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
@@ -74,4 +88,6 @@ def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
 
 
 def _margin(truth: SecretValues) -> FloatArray:
-    return TOLERANCE * (truth.ranges[:, 1] - truth.ranges[:, 0])
+    low, high = truth.ranges[:, 0], truth.ranges[:, 1]
+    constant = CONSTANT_TOLERANCE * np.where(low == 0, 1.0, np.abs(low))
+    return np.where(high > low, TOLERANCE * (high - low), constant)

@@ -10,7 +10,7 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.score import Better, Score
 from fedleak.core.secret import SecretKind, Symmetry
 from fedleak.core.truth import SecretValues, Served
-from fedleak.metrics.alignment import unknown_cells
+from fedleak.metrics.alignment import told, unknown_cells
 from fedleak.metrics.bootstrap import mean_interval
 from fedleak.metrics.metric import CellMetric
 
@@ -18,7 +18,8 @@ MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alph
 
 
 class IntervalScore(CellMetric):
-    """Width plus a penalty for missing, over the column's range. A cell without an interval gets the whole range."""
+    """Width plus a penalty for missing, over the column's range. A cell without an interval gets the whole range, one
+    that is open at a side (a bound that is not finite) the range's end there."""
 
     name = "interval-score"
     summary = "width of the ranges, plus 10 times the miss, over the column's range; baseline: the whole range"
@@ -34,10 +35,10 @@ class IntervalScore(CellMetric):
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
         served: Served | None = None,
-    ) -> Score:
-        if guess.intervals is None:
-            return super().score(guess, truth, knowledge, up_to=up_to, rng=rng)
+    ) -> Score | None:
         unknown = unknown_cells(guess.secret, truth, knowledge)
+        if guess.intervals is None or not unknown.any():
+            return super().score(guess, truth, knowledge, up_to=up_to, rng=rng)
         cells = _scores(*_bounds(guess, truth), truth)
         rows = unknown.any(axis=1)
         by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
@@ -68,9 +69,9 @@ def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
     high = np.broadcast_to(truth.ranges[:, 1], truth.values.shape).copy()
     position = {int(row): index for index, row in enumerate(guess.ids)}
     found = np.array([position.get(int(row), -1) for row in truth.ids])
-    given = guess.intervals[found[found >= 0]]
-    low[found >= 0] = np.maximum(given[:, :, 0], low[found >= 0])
-    high[found >= 0] = np.minimum(given[:, :, 1], high[found >= 0])
+    given = told(guess.intervals[found[found >= 0]])
+    low[found >= 0] = np.fmax(given[:, :, 0], low[found >= 0])  # of a NaN and a number, the number
+    high[found >= 0] = np.fmin(given[:, :, 1], high[found >= 0])
     return low, high
 
 

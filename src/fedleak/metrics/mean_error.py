@@ -6,8 +6,9 @@ import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.score import Better
+from fedleak.core.secret import SecretKind
 from fedleak.core.truth import SecretValues
-from fedleak.metrics.cells_recovered import REAL_VALUED
+from fedleak.metrics.cells_recovered import REAL_VALUED, real_valued
 from fedleak.metrics.metric import CellMetric
 
 
@@ -18,6 +19,9 @@ class MeanError(CellMetric):
     summary = "mean absolute error over the column's range; baseline: the column's median"
     better = Better.LOWER
     applies_to = REAL_VALUED
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         filled = np.where(np.isnan(cells), np.median(truth.values, axis=0), cells)

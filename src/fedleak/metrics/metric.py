@@ -61,8 +61,10 @@ class CellMetric(Metric):
         up_to: frozenset[Symmetry],
         rng: np.random.Generator,
         served: Served | None = None,
-    ) -> Score:
+    ) -> Score | None:
         unknown = unknown_cells(guess.secret, truth, knowledge)
+        if not unknown.any() or not self.suits(guess.secret.kind, truth):
+            return None
         answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)
         baseline = self.baseline(truth, unknown)
@@ -90,6 +92,10 @@ class CellMetric(Metric):
             answer = aligned(shuffled, truth.values, up_to)
             scores.append(float(self.cell_scores(answer, truth, unknown)[unknown].mean()))
         return float(np.mean(scores))
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        """Whether the truth's values are of the sort that is measured here; not all labels are."""
+        return True
 
     @abstractmethod
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:

@@ -53,10 +53,8 @@ def figure(metric: str, value: float | None) -> str:
 
 
 def interval(score: Score) -> str:
-    """The 95 % interval, empty where there is none."""
+    """The 95 % interval."""
     low, high = score.ci
-    if not (isfinite(low) and isfinite(high)):
-        return ""
     return f"{figure(score.metric, low)} to {figure(score.metric, high)}"
 
 

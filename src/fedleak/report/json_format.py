@@ -1,8 +1,8 @@
 """A report as JSON, and back.
 
 The names are a promise to others, and ``schema_version`` rises when one changes its meaning. What was
-not measured is null, never 0. JSON has no NaN: a figure that is not finite is written as null and read
-back as NaN, so that it is still told apart from a score that does not exist (whose ``metric`` is null).
+not measured is null, never 0. JSON has no NaN: a cell that was not guessed is written as null and read
+back as NaN. Scores are finite, or do not exist (``metric`` is null).
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def _score(score: Score | None) -> dict[str, Json]:
         return dict.fromkeys(("metric", "value", "baseline", "better", "ci", "n"))
     return {
         "metric": score.metric,
-        "value": _finite(score.value),
-        "baseline": _finite(score.baseline),
+        "value": float(score.value),
+        "baseline": float(score.baseline),
         "better": score.better.value,
-        "ci": [_finite(bound) for bound in score.ci],
+        "ci": [float(bound) for bound in score.ci],
         "n": int(score.n),
     }
 

@@ -106,8 +106,8 @@ def _score(fields: dict[str, Node]) -> Score | None:
         return None
     return Score(
         metric=fields["metric"].text(),
-        value=_figure(fields["value"]),
-        baseline=_figure(fields["baseline"]),
+        value=fields["value"].number(),
+        baseline=fields["baseline"].number(),
         better=fields["better"].choice(Better),
         ci=_interval(fields["ci"]),
         n=fields["n"].whole(),
@@ -118,14 +118,14 @@ def _interval(node: Node) -> tuple[float, float]:
     bounds = node.items()
     if len(bounds) != 2:
         node.fail("a list of two numbers, low and high")
-    low, high = (_figure(bound) for bound in bounds)
+    low, high = (bound.number() for bound in bounds)
     if low > high:
         raise FileFormatError(f"{node.place} must be [low, high] with low <= high; got [{low:g}, {high:g}]")
     return low, high
 
 
 def _figure(node: Node) -> float:
-    """A number; null is one that was not finite."""
+    """A cell; null is one that was not guessed."""
     return float("nan") if node.is_null else node.number()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from markupsafe import Markup
@@ -48,8 +47,6 @@ class Scale:
 
 def score_bar(score: Score, *, leaks: bool) -> Markup:
     """From the baseline's mark to the measured value: the longer the filled stretch, the more was learnt."""
-    if not (isfinite(score.value) and isfinite(score.baseline)):
-        return Markup("")
     low, high = _score_range(score)
     at = Scale(low, high, BAR_MARGIN, BAR_WIDTH - BAR_MARGIN)
     value, baseline = at(score.value), at(score.baseline)
@@ -65,7 +62,7 @@ def score_bar(score: Score, *, leaks: bool) -> Markup:
         _text(BAR_WIDTH / 2, 45, "better guess →" if score.better is Better.HIGHER else "← better guess", "middle"),
     ]
     title = f"{metric_words(score.metric)} {figure(score.metric, score.value)}"
-    title += f", 95 % interval {interval(score)}" if interval(score) else ""
+    title += f", 95 % interval {interval(score)}"
     title += f"; prior knowledge alone gives {figure(score.metric, score.baseline)}"
     return _svg("bar", BAR_WIDTH, 50, title, parts)
 
@@ -167,7 +164,7 @@ def _displayable(image: FloatArray) -> FloatArray:
 
 def _score_range(score: Score) -> tuple[float, float]:
     """All of 0 to 1 for shares; otherwise from 0, or from the lowest figure, to just over the highest."""
-    figures = [value for value in (score.value, score.baseline, *score.ci) if isfinite(value)]
+    figures = (score.value, score.baseline, *score.ci)
     if is_share(score.metric) and min(figures) >= 0 and max(figures) <= 1:
         return 0.0, 1.0
     low, high = min(0.0, *figures), max(0.0, *figures)
@@ -176,8 +173,6 @@ def _score_range(score: Score) -> tuple[float, float]:
 
 def _whisker(score: Score, at: Scale) -> Markup:
     low, high = score.ci
-    if not (isfinite(low) and isfinite(high)):
-        return Markup("")
     return Markup('<path class="whisker" d="M{0:.1f} 20H{1:.1f}M{0:.1f} 15V25M{1:.1f} 15V25"/>').format(
         at(low), at(high)
     )

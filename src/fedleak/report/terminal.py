@@ -141,8 +141,7 @@ def _value(finding: Finding) -> Text:
     if score is None:
         return Text(MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
-    if interval(score):
-        lines.append(Text(f"[{interval(score)}]", style="dim"))
+    lines.append(Text(f"[{interval(score)}]", style="dim"))
     return _lines(*lines, *_further(finding))
 
 

@@ -120,7 +120,7 @@ def severity_words(finding: Finding) -> str:
 
 
 def _is_hit_rate(score: Score) -> bool:
-    return score.better is Better.HIGHER and is_share(score.metric) and isfinite(score.value)
+    return score.better is Better.HIGHER and is_share(score.metric)
 
 
 def _beside(finding: Finding) -> str:

@@ -38,6 +38,18 @@ def test_too_few_scores_are_said_to_be_too_few():
     assert "25 visits are needed" in guess.why
 
 
+@pytest.mark.parametrize("width", [13, 40])
+def test_more_columns_than_rows_span_no_more_than_the_rows(width):
+    """Eight rows: 36 inner products and 8 first scores are all that is unknown, whatever the width."""
+    assert n_unknowns(8, width) == 44
+    guess, truth = attempt(width, epochs=8, n_rows=8, batch_size=4)
+    assert "a search for rows of width 8, 64 scores for 44 unknowns" in guess.evidence["from"]
+    assert guess.values.shape == truth.shape
+    few, _ = attempt(width, epochs=5, n_rows=8, batch_size=4)
+    assert few.status is Status.NOT_IDENTIFIABLE
+    assert "40 scores are known, and a search needs 44" in few.why
+
+
 def test_unknowns_over_the_budget_are_undetermined():
     guess, _ = attempt(9, epochs=40, n_rows=120)
     assert guess.status is Status.UNDETERMINED

@@ -20,10 +20,10 @@ def gram_of_all_rows(trajectory: Trajectory, width: int) -> GramSolution | NotId
     n_rows = trajectory.n_rows
     visits = _visits(trajectory)
     fewest = min(len(rounds) for rounds, _ in visits)
-    states = trajectory.states
     if fewest < n_rows + 1:
         why = f"every row is visited {fewest} times or more; {n_rows + 1} visits are needed for {n_rows} rows"
         return NotIdentified(why, fewest)
+    states = trajectory.states
     gram, starts = np.zeros((n_rows, n_rows)), np.zeros(n_rows)
     worst, least_rank = 1.0, n_rows + 1
     for row, (rounds, scores) in enumerate(visits):

@@ -23,15 +23,18 @@ def search_gram(
 ) -> GramEstimate | NotIdentified:
     """A good fit with more scores than unknowns is the view's own sign of success."""
     needed = n_unknowns(trajectory.n_rows, width)
-    seen = observations(trajectory, SCORES_AN_UNKNOWN * needed)
-    n_scores = len(seen.value)
-    if n_scores < needed:
-        return NotIdentified(f"{n_scores} scores are known, and a search needs {needed}", 0)
+    span = min(width, trajectory.n_rows)  # rows of more columns lie in as many dimensions as there are rows
+    n_known = sum(int(np.isfinite(one.scores).sum()) for one in trajectory.rounds)
+    if n_known < needed:
+        return NotIdentified(f"{n_known} scores are known, and a search needs {needed}", 0)
     if needed > MAX_UNKNOWNS:
         why = f"the {needed} unknowns of a search are over its budget of {MAX_UNKNOWNS}"
         return NotIdentified(why, 0, undetermined=True)
+    # Read only now: of many rows the course of the weights is a large table.
+    seen = observations(trajectory, SCORES_AN_UNKNOWN * needed)
+    n_scores = len(seen.value)
     # Under noise no start can fit, so that trying again only costs time.
-    found = recover_factors(seen, width, rng, n_starts=1 if noisy else N_STARTS)
+    found = recover_factors(seen, span, rng, n_starts=1 if noisy else N_STARTS)
     if found.misfit > FAIR_FIT:
         why = f"a search found no rows that explain the scores (misfit {found.misfit:.1g})"
         return NotIdentified(why, 0, undetermined=True)
@@ -41,10 +44,9 @@ def search_gram(
     ]
     gram_error, cell_error = distances(found.rows, others)
     certain = found.misfit < GOOD_FIT and n_scores > needed and gram_error < TRUSTED
-    method = f"a search for rows of width {width}, {n_scores} scores for {needed} unknowns, misfit {found.misfit:.1g}"
-    return GramEstimate(
-        found.rows, _end_scores(trajectory, found), method, None, width, gram_error, cell_error, certain
-    )
+    method = f"a search for rows of width {span}, {n_scores} scores for {needed} unknowns, misfit {found.misfit:.1g}"
+    factor = np.pad(found.rows, ((0, 0), (0, width - span)))
+    return GramEstimate(factor, _end_scores(trajectory, found), method, None, span, gram_error, cell_error, certain)
 
 
 def _end_scores(trajectory: Trajectory, found: Factors) -> FloatArray:

@@ -34,8 +34,8 @@ def save_truth(
     truth: Truth, path: str | PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> None:
     with FolderWriter(Path(path), TRUTH, limits, overwrite=overwrite) as writer:
-        for secret, values in truth.secrets.items():
-            writer.add(TrueSecret(secret, values))
+        for secret in truth.secrets:
+            writer.add(TrueSecret(secret, truth.of(secret)))
         if truth.served is not None:
             writer.add(truth.served)
         writer.finish(TruthContent(tuple(truth.secrets), truth.served is not None))

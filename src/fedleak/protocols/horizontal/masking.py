@@ -45,4 +45,4 @@ class Masker:
         mask = np.zeros(len(vector), dtype=np.uint64)
         if self._active:
             mask = mask_of(self._actor.name, self._pair_secrets, self._actor.round, len(vector))
-        return masked(vector, self._fraction_bits, mask)
+        return masked(vector, self._fraction_bits, mask, 1 + len(self._pair_secrets))

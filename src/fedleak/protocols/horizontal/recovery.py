@@ -85,7 +85,7 @@ class RecoveringMasker:
 
     def mask(self, vector: FloatArray) -> Words:
         mask = self._secrets.mask(self.actor.name, self._announced, self.actor.round, len(vector))
-        return masked(vector, self._fraction_bits, mask)
+        return masked(vector, self._fraction_bits, mask, len(self._announced))
 
     def open_shares(self, senders: Collection[str], server: Actor) -> Tree:
         """For the server: of every party either the seed's share or the key's, in one answer a round."""

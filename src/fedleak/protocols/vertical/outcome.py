@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.federation import Party, Slice
 from fedleak.core.secret import JOINT, Secret, SecretKind
-from fedleak.core.truth import SecretValues, Truth
+from fedleak.core.truth import KeptSecret, SecretValues, Truth
 
-MAX_GRAM_ROWS = 1000  # the truth about more rows' inner products would outweigh the run itself
+MAX_GRAM_CELLS = 1_000_000  # inner products of all pairs of more rows would outweigh the data: a sample of rows is kept
+SAMPLE_SEED = 20  # of that sample; the runs' randomness does not enter
 
 
 class RoundLog:
@@ -47,7 +49,7 @@ def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -
 
 def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
     assert active.train.labels is not None
-    secrets = {
+    secrets: dict[Secret, KeptSecret] = {
         Secret(SecretKind.LABELS, active.name): secret_values(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
@@ -57,8 +59,7 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
         secrets[Secret(SecretKind.PARTIAL_SCORES, name)] = scores
     for party in (active, *passive):
         if party.columns:
-            if len(party.train.ids) <= MAX_GRAM_ROWS:
-                secrets[Secret(SecretKind.GRAM, party.name)] = gram_values(party)
+            secrets[Secret(SecretKind.GRAM, party.name)] = partial(gram_values, party)
             secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
                 party.train.ids, party.columns, party.train.features
             )
@@ -66,9 +67,26 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
 
 
 def gram_values(party: Party) -> SecretValues:
-    """Inner products of the party's training rows: a row and a column for each."""
-    gram = party.train.features @ party.train.features.T
-    return secret_values(party.train.ids, tuple(f"row {row}" for row in party.train.ids), gram)
+    """Inner products of the party's training rows: a row and a column for each. Of many rows a random sample has its
+    products with all of them; the columns' ranges are always those over all rows."""
+    features, ids = party.train.features, party.train.ids
+    columns = tuple(f"row {row}" for row in ids)
+    n_scored = MAX_GRAM_CELLS // max(len(ids), 1)
+    if n_scored >= len(ids):
+        return secret_values(ids, columns, features @ features.T)
+    n_scored = max(n_scored, 1)
+    scored = np.sort(np.random.default_rng(SAMPLE_SEED).permutation(len(ids))[:n_scored])
+    sampled = f"{n_scored} of {len(ids)} rows, drawn at random, with all rows"
+    return SecretValues(ids[scored], columns, features[scored] @ features.T, _gram_ranges(features, n_scored), sampled)
+
+
+def _gram_ranges(features: FloatArray, block: int) -> FloatArray:
+    """The lowest and highest inner product of every row with any, a block of rows at a time."""
+    found = np.empty((len(features), 2))
+    for start in range(0, len(features), block):
+        products = features[start : start + block] @ features.T
+        found[start : start + block] = np.column_stack([products.min(axis=1), products.max(axis=1)])
+    return found
 
 
 def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:

@@ -16,7 +16,12 @@ def epochs_needed(n_rows: int, batch_size: int, n_features: int | None) -> int:
 
 
 def n_unknowns(n_rows: int, width: int) -> int:
-    """Cells and first weights, less the rotations: what a search for the rows themselves has to find."""
+    """Cells and first weights, less the rotations: what a search for the rows themselves has to find.
+
+    N rows span N dimensions at most, and only what lies in them shows in a score: with more columns than rows it is
+    the N (N + 1) / 2 inner products and the N first scores.
+    """
+    width = min(width, n_rows)
     return n_rows * width + width - width * (width - 1) // 2
 
 
