@@ -12,9 +12,14 @@ from rich.console import Console
 from fedleak.report.files import write_whole
 
 
+class _Plain(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end with exit code 1, which is a finding's
+
+
 def plain_console(*, stderr: bool = False) -> Console:
     """A console that prints names as they are: a party called "[red]" is no colour."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return _Plain(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def write_json(value: Mapping[str, object], target: str) -> None:

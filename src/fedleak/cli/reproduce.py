@@ -11,13 +11,14 @@ from rich.table import Table
 from fedleak.cli.bar import Bar
 from fedleak.cli.output import plain_console, write_json
 from fedleak.core.errors import InputError
+from fedleak.core.exit_code import ExitCode
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Row
 from fedleak.papers.picture import draw
 from fedleak.papers.runner import reproduce, result_json
 
 
-def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> int:
+def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
     experiment = EXPERIMENTS.get(name)()
     with Bar() as bar:
         result = reproduce(experiment, quick=quick, progress=bar)
@@ -33,7 +34,7 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
         typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
     if not result.complete:
         typer.echo("fedleak: interrupted; the rows so far are kept", err=True)
-    return 0 if result.complete else 3
+    return ExitCode.DONE if result.complete else ExitCode.INTERRUPTED
 
 
 def _table(rows: tuple[Row, ...]) -> Group:
