@@ -15,7 +15,7 @@ from fedleak.audit.planning import plan_audit
 from fedleak.audit.runner import Audit, SinkFactory
 from fedleak.audit.scenario_file import built_in_scenario, load_scenario
 from fedleak.cli.bar import Bar
-from fedleak.cli.output import plain_console, write_json
+from fedleak.cli.output import check_json_target, plain_console, write_json
 from fedleak.core.errors import InputError
 from fedleak.core.exit_code import ExitCode
 from fedleak.core.finding import Outcome, Severity
@@ -28,6 +28,7 @@ from fedleak.report.redaction import redact as redacted
 
 def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> ExitCode:
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
+    check_json_target(json)
     planned = plan_audit(chosen)
     made = _make_folders(out)
     interrupted = False
