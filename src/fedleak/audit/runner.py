@@ -24,6 +24,7 @@ from fedleak.core.errors import (
     MissingFromViewError,
     NotReplayableError,
 )
+from fedleak.core.failure import in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.protocol import Protocol
@@ -58,7 +59,7 @@ class Audit:
         self.failed = False
 
     def run(self) -> None:
-        """Everything that is planned. Wrong input ends the audit; any other failure becomes a finding."""
+        """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
         for planned in self._runs:
             self._skip_inapplicable(planned)
             open_tasks = [task for task in planned.tasks if task.skip is None]
@@ -94,36 +95,37 @@ class Audit:
                 self._findings[task] = unscored(task, _label(planned), Outcome.SKIPPED, task.skip)
 
     def _one_run(self, planned: PlannedRun, tasks: Sequence[Task]) -> None:
-        began = time.perf_counter()
         label = _label(planned)
         try:
-            run = self._train(planned)
+            run, summary = self._train(planned)
         except InputError:
             raise
-        except FedleakError as error:
-            self.failed = True
-            for task in tasks:
-                self._findings[task] = unscored(task, label, Outcome.ERRORED, f"the run failed: {error}")
+        except Exception as error:  # a defect of one run must not lose the findings of the others
+            self._note_failure(error)
+            why = f"the run failed: {error if isinstance(error, FedleakError) else in_one_line(error)}"
+            self._findings.update({task: unscored(task, label, Outcome.ERRORED, why) for task in tasks})
             return
-        seconds = time.perf_counter() - began
-        notes = run.notes + (planned.defense.notes(planned.federation) if planned.defense else ())
-        self._summaries.append(RunSummary(label, planned.deviation, dict(run.utility), seconds, notes))
+        self._summaries.append(summary)
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         for task in tasks:
             self._findings[task] = self._attack(planned, task, run)
             self._progress.advance()
 
-    def _train(self, planned: PlannedRun) -> Run:
-        federation = planned.federation
-        name = _label(planned) or "no-defense"
+    def _train(self, planned: PlannedRun) -> tuple[Run, RunSummary]:
+        began = time.perf_counter()
+        federation, label = planned.federation, _label(planned)
+        name = label or "no-defense"
         if planned.deviation:
             name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
             # The same stream for every run: runs differ by their defense and deviation, not by luck.
-            return self._protocol.run(
+            run = self._protocol.run(
                 federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
             )
+        seconds = time.perf_counter() - began
+        notes = run.notes + (planned.defense.notes(federation) if planned.defense else ())
+        return run, RunSummary(label, planned.deviation, dict(run.utility), seconds, notes)
 
     def _attack(self, planned: PlannedRun, task: Task, run: Run) -> Finding:
         seed, label = self._scenario.seed, _label(planned)
@@ -140,12 +142,13 @@ class Audit:
             return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
         except (MissingExtraError, MissingFromViewError, NotReplayableError) as error:
             return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
-        except InputError:
-            raise
-        except (FedleakError, ArithmeticError, ValueError, LookupError) as error:
-            self.failed = True
-            why = f"{type(error).__name__}: {error}"
-            return unscored(task, label, Outcome.ERRORED, why, time.perf_counter() - began)
+        except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs
+            self._note_failure(error)
+            return unscored(task, label, Outcome.ERRORED, in_one_line(error), time.perf_counter() - began)
+
+    def _note_failure(self, error: Exception) -> None:
+        self.failed = True
+        show_traceback(error)
 
 
 def _all_known(task: Task, run: Run, knowledge: Knowledge) -> bool:

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import typer
 
+from fedleak.audit.conclusive import still_unknown
 from fedleak.audit.planning import plan_audit
 from fedleak.audit.runner import Audit, SinkFactory
 from fedleak.audit.scenario_file import built_in_scenario, load_scenario
 from fedleak.cli.bar import Bar
-from fedleak.cli.output import plain_console, write_json
+from fedleak.cli.output import check_json_target, plain_console, write_json
 from fedleak.core.errors import InputError
-from fedleak.core.finding import Severity
+from fedleak.core.exit_code import ExitCode
+from fedleak.core.finding import Outcome, Severity
 from fedleak.core.report import Report
 from fedleak.core.sink import Sink
 from fedleak.core.storage import DiskSink
@@ -24,8 +26,9 @@ from fedleak.report import html, json_format, terminal
 from fedleak.report.redaction import redact as redacted
 
 
-def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> int:
+def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> ExitCode:
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
+    check_json_target(json)
     planned = plan_audit(chosen)
     made = _make_folders(out)
     interrupted = False
@@ -42,9 +45,21 @@ def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: s
     _deliver(redacted(report) if redact else report, out, json)
     if interrupted:
         typer.echo("fedleak: interrupted; the findings so far are in the report", err=True)
-    if interrupted or audit.failed:
-        return 3
-    return int(fail_on != "never" and report.worst >= Severity[fail_on.upper()])
+        return ExitCode.INTERRUPTED
+    return conclude(report, None if fail_on == "never" else Severity[fail_on.upper()])
+
+
+def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
+    """The exit code of a whole audit: a finding counts also where something else failed."""
+    if fail_on is not None and report.worst >= fail_on:
+        return ExitCode.FOUND
+    if any(finding.outcome is Outcome.ERRORED for finding in report.findings):
+        return ExitCode.FAILED
+    unknown = None if fail_on is None else still_unknown(report)
+    if unknown is None:
+        return ExitCode.DONE
+    typer.echo(f"fedleak: inconclusive under --fail-on: {unknown}", err=True)
+    return ExitCode.INCONCLUSIVE
 
 
 def _command(scenario: Path | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from fedleak.cli.output import write_json
+from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import UnknownNameError
 from fedleak.core.hints import nearest_or_list
 
@@ -14,6 +14,7 @@ BENCHES = ("paillier",)
 def bench_command(name: str, json: str | None, quick: bool) -> None:
     if name not in BENCHES:
         raise UnknownNameError(f"unknown bench {name!r}{nearest_or_list(name, BENCHES)}")
+    check_json_target(json)
     from fedleak.bench.paillier import measure
 
     result = measure(quick=quick)

@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
-from fedleak.cli.output import write_json
+from fedleak.cli.output import plain_console, write_json
 from fedleak.core.message import Message
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
 from fedleak.core.sink import Captured
@@ -77,7 +76,7 @@ def _summary(captured: Captured) -> dict[str, object]:
 
 def _show(captured: Captured) -> None:
     facts = captured.transcript.facts
-    console = Console()
+    console = plain_console()
     typer.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
     grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
     for step, sender, receiver, count, words in _steps(captured):

@@ -9,12 +9,23 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from fedleak.report.files import write_whole
+from fedleak.report.files import check_writable, write_whole
+
+
+class _Plain(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end with exit code 1, which is a finding's
 
 
 def plain_console(*, stderr: bool = False) -> Console:
     """A console that prints names as they are: a party called "[red]" is no colour."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return _Plain(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def check_json_target(target: str | None) -> None:
+    """For commands that work long: a place that cannot be written is told before the work."""
+    if target is not None and target != "-":
+        check_writable(Path(target))
 
 
 def write_json(value: Mapping[str, object], target: str) -> None:

@@ -9,31 +9,42 @@ from rich.console import Group
 from rich.table import Table
 
 from fedleak.cli.bar import Bar
-from fedleak.cli.output import plain_console, write_json
+from fedleak.cli.output import check_json_target, plain_console, write_json
 from fedleak.core.errors import InputError
+from fedleak.core.exit_code import ExitCode
 from fedleak.papers import EXPERIMENTS
-from fedleak.papers.experiment import Row
-from fedleak.papers.picture import draw
+from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.picture import check_picture, draw
 from fedleak.papers.runner import reproduce, result_json
 
 
-def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> int:
+def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
     experiment = EXPERIMENTS.get(name)()
+    _check_targets(experiment, json, picture)
     with Bar() as bar:
         result = reproduce(experiment, quick=quick, progress=bar)
     if json is not None:
         write_json(result_json(result), json)
-    if picture is not None:
-        panels = experiment.panels(result.rows)
-        if not panels:
-            raise InputError(f"{name} has no picture; leave --picture out")
-        draw(panels, picture)
     if json != "-":
         plain_console().print(_table(result.rows))
         typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
     if not result.complete:
-        typer.echo("fedleak: interrupted; the rows so far are kept", err=True)
-    return 0 if result.complete else 3
+        drawn = "" if picture is None else "; no picture is drawn of them"
+        typer.echo(f"fedleak: interrupted; the rows so far are kept{drawn}", err=True)
+        return ExitCode.INTERRUPTED
+    if picture is not None:
+        draw(experiment.panels(result.rows), picture)
+    return ExitCode.DONE
+
+
+def _check_targets(experiment: Experiment, json: str | None, picture: Path | None) -> None:
+    """Before anything is computed: what cannot be drawn or written afterwards."""
+    check_json_target(json)
+    if picture is None:
+        return
+    if not experiment.has_picture():
+        raise InputError(f"{experiment.name} has no picture; leave --picture out")
+    check_picture(picture)
 
 
 def _table(rows: tuple[Row, ...]) -> Group:

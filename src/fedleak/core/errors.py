@@ -24,15 +24,17 @@ Messages have one shape: "X must be ...; got ...", and where there is a remedy, 
 
 from __future__ import annotations
 
+from fedleak.core.exit_code import ExitCode
+
 
 class FedleakError(Exception):
     """Base of everything that fedleak raises on purpose."""
 
-    exit_code = 3
+    exit_code = ExitCode.FAILED
 
 
 class InputError(FedleakError):
-    exit_code = 2
+    exit_code = ExitCode.WRONG_INPUT
 
 
 class ScenarioError(InputError):

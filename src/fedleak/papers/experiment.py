@@ -64,5 +64,10 @@ class Experiment(ABC):
         """Measure. Figures over several seeds come as mean, with ``…_low`` and ``…_high`` beside them."""
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
-        """The picture, where the paper has one."""
+        """The picture, where there is one."""
         return ()
+
+    @classmethod
+    def has_picture(cls) -> bool:
+        """Whether there is one can be asked before anything is measured."""
+        return cls.panels is not Experiment.panels

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fedleak.core.errors import MissingExtraError
+from fedleak.core.errors import InputError, MissingExtraError
 from fedleak.papers.experiment import Panel
+from fedleak.report.files import check_writable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 N_COLOURS = 10  # of matplotlib's cycle
 
 
-def draw(panels: Sequence[Panel], path: Path) -> None:
-    """Write an SVG or PNG, by the file's ending."""
+def check_picture(path: Path) -> None:
+    """Whether a picture can be drawn to that file: asked before the work of hours, not after it."""
+    endings = _figure_class()().canvas.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in endings:
+        raise InputError(f"--picture must be a file that ends in .svg or .png; got {path}")
+    check_writable(path)
+
+
+def _figure_class() -> type[Figure]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plot", "drawing a picture") from error
+    return Figure
+
+
+def draw(panels: Sequence[Panel], path: Path) -> None:
+    """Write an SVG or PNG, by the file's ending."""
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     n_rows = -(-len(panels) // n_columns)
-    figure = Figure(figsize=(4.5 * n_columns, 3.4 * n_rows), layout="constrained")
+    figure = _figure_class()(figsize=(4.5 * n_columns, 3.4 * n_rows), layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
@@ -39,6 +56,7 @@ def draw(panels: Sequence[Panel], path: Path) -> None:
             axis.set_yscale("log")
     # Below all panels: inside one it would lie on the curves.
     figure.legend([lines[label] for label in labels], labels, loc="outside lower center", ncols=n_columns, fontsize=8)
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
     figure.savefig(temporary)
     temporary.replace(path)

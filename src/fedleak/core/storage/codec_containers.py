@@ -183,6 +183,7 @@ class OptionalCodec(Codec):
 @cache
 def codec_for(annotation: Any) -> Codec:
     """The codec of a type annotation of the core types."""
+    annotation = _without_alias(annotation)
     if annotation in _BY_TYPE:
         return _BY_TYPE[annotation]()
     if annotation == Payload:
@@ -193,6 +194,18 @@ def codec_for(annotation: Any) -> Codec:
     if origin in _BY_ORIGIN:
         return _BY_ORIGIN[origin](arguments)
     raise TypeError(f"annotation must be one that the file format knows; got {annotation}")
+
+
+def _without_alias(annotation: Any) -> Any:
+    """What a ``type`` statement names: numpy 2.5 makes NDArray one, which hides the ndarray behind ``__value__``."""
+    while True:
+        origin = get_origin(annotation)
+        if hasattr(origin, "__value__"):  # NDArray[float64]
+            annotation = origin.__value__[get_args(annotation)]
+        elif hasattr(annotation, "__value__"):
+            annotation = annotation.__value__
+        else:
+            return annotation
 
 
 def _class_codec(kind: type) -> Codec:

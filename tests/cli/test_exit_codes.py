@@ -1,0 +1,161 @@
+"""Every command ends with a code that says how: one table for all of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fedleak as fedleak_package
+from fedleak.attacks.labels.residual_sign import ResidualSign
+from fedleak.cli import main
+from fedleak.cli.audit import conclude
+from fedleak.core.exit_code import ExitCode
+from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report
+from fedleak.core.secret import Secret, SecretKind
+from scenarios import changed
+
+LABELS = Finding(
+    adversary=("fintech",),
+    mode=Mode.PASSIVE,
+    attack="residual-sign",
+    secret=Secret(SecretKind.LABELS, "bank"),
+    defense=None,
+    outcome=Outcome.NO_LEAK,
+    why="",
+    theory=Theory("unknown", ()),
+)
+FEATURES = replace(LABELS, secret=Secret(SecretKind.FEATURES, "bank"))
+LOW = replace(LABELS, outcome=Outcome.LEAK, severity=Severity.LOW)
+HIGH = replace(LABELS, outcome=Outcome.LEAK, severity=Severity.HIGH)
+
+
+def ended(finding: Finding, outcome: Outcome, **changes: object) -> Finding:
+    return replace(finding, outcome=outcome, **changes)
+
+
+CASES = {
+    "clean": ([LABELS], ExitCode.DONE),
+    "a leak below the limit": ([LOW], ExitCode.DONE),
+    "a leak at the limit": ([HIGH], ExitCode.FOUND),
+    "a leak at the limit beside a failure": ([ended(LABELS, Outcome.ERRORED), HIGH], ExitCode.FOUND),
+    "a failure": ([LABELS, LOW, ended(FEATURES, Outcome.ERRORED)], ExitCode.FAILED),
+    "a failure and nothing measured": ([ended(FEATURES, Outcome.ERRORED)], ExitCode.FAILED),
+    "no finding": ([], ExitCode.INCONCLUSIVE),
+    "all skipped": ([ended(LABELS, Outcome.SKIPPED)], ExitCode.INCONCLUSIVE),
+    "not identifiable alone": ([ended(LABELS, Outcome.NOT_IDENTIFIABLE)], ExitCode.INCONCLUSIVE),
+    "undetermined alone": ([ended(LABELS, Outcome.UNDETERMINED)], ExitCode.INCONCLUSIVE),
+    "another secret is undetermined": ([LABELS, ended(FEATURES, Outcome.UNDETERMINED)], ExitCode.INCONCLUSIVE),
+    "undetermined for another adversary": (
+        [LABELS, ended(LABELS, Outcome.UNDETERMINED, adversary=("arbiter",))],
+        ExitCode.INCONCLUSIVE,
+    ),
+    "undetermined under a defense": (
+        [LABELS, ended(LABELS, Outcome.UNDETERMINED, defense="rounding")],
+        ExitCode.INCONCLUSIVE,
+    ),
+    "another attack answers": ([LABELS, ended(LABELS, Outcome.UNDETERMINED)], ExitCode.DONE),
+    "another attack proves": (
+        [LABELS, ended(FEATURES, Outcome.UNDETERMINED), ended(FEATURES, Outcome.NOT_IDENTIFIABLE)],
+        ExitCode.DONE,
+    ),
+    "another secret is skipped": ([LABELS, ended(FEATURES, Outcome.SKIPPED)], ExitCode.DONE),
+}
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_code_of_an_audit(case, capsys):
+    findings, code = CASES[case]
+    assert conclude(Report({}, {}, (), tuple(findings)), Severity.HIGH) is code
+    assert capsys.readouterr().err.startswith("fedleak: inconclusive") is (code is ExitCode.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_without_a_limit_only_a_failure_counts(case):
+    findings, _ = CASES[case]
+    failed = any(finding.outcome is Outcome.ERRORED for finding in findings)
+    assert conclude(Report({}, {}, (), tuple(findings)), None) is (ExitCode.FAILED if failed else ExitCode.DONE)
+
+
+def code_of(monkeypatch, *arguments: object) -> int | str | None:
+    monkeypatch.setattr(sys, "argv", ["fedleak", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main.run()
+    return end.value.code
+
+
+def raises(error: BaseException):
+    def instead(*_, **__):
+        raise error
+
+    return instead
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("never", 3), ("high", 1)])
+def test_a_severe_finding_counts_although_another_attack_failed(fail_on, code, tmp_path, monkeypatch):
+    """own-weights finds the labels, residual-sign breaks."""
+    monkeypatch.setattr(ResidualSign, "run", raises(TypeError("not a number")))
+    named = ('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["residual-sign", "own-weights"]')
+    (tmp_path / "scenario.toml").write_text(changed(named))
+    arguments = ("audit", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--fail-on", fail_on)
+    assert code_of(monkeypatch, *arguments) == code
+
+
+def test_an_audit_that_measures_nothing_is_inconclusive(tmp_path, monkeypatch, capsys):
+    only = '\nattacks = ["column-products"]'
+    named = [(f'parties = ["{name}"]', f'parties = ["{name}"]{only}') for name in ("bank", "fintech")]
+    (tmp_path / "scenario.toml").write_text(changed(*named))
+    arguments = ("audit", tmp_path / "scenario.toml", "--out", tmp_path / "out")
+    assert code_of(monkeypatch, *arguments, "--fail-on", "low") == 4
+    assert "not one attack gave a measured outcome" in capsys.readouterr().err
+    assert code_of(monkeypatch, *arguments) == 0
+
+
+@pytest.mark.parametrize("error", [TypeError("not\na number"), EOFError("nothing\nthere"), MemoryError()])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_defect_is_one_line_and_exit_3(error, wanted, monkeypatch, capsys):
+    """Exit code 1 is a finding's: neither Python nor typer may choose it."""
+    monkeypatch.setenv("FEDLEAK_TRACEBACK", "1" if wanted else "")
+    monkeypatch.setattr("fedleak.cli.listing.list_command", raises(error))
+    assert code_of(monkeypatch, "list", "attacks") == 3
+    first, *others = capsys.readouterr().err.splitlines()
+    said = " ".join(f"{type(error).__name__}: {error}".split()) if str(error) else type(error).__name__
+    assert first == f"fedleak: internal error: {said} (set FEDLEAK_TRACEBACK=1 to see where)"
+    assert any("Traceback" in line for line in others) is wanted
+    assert wanted or not others
+
+
+def test_ctrl_c_is_130(monkeypatch, capsys):
+    monkeypatch.setattr("fedleak.cli.listing.list_command", raises(KeyboardInterrupt()))
+    assert code_of(monkeypatch, "list", "attacks") == 130
+    assert capsys.readouterr().err == "fedleak: interrupted\n"
+
+
+@pytest.mark.parametrize("arguments", [("list", "attack"), ("audit", "--fail-on", "severe"), ("nonsense",)])
+def test_wrong_usage_is_2(arguments, monkeypatch):
+    assert code_of(monkeypatch, *arguments) == 2
+
+
+@pytest.mark.parametrize("arguments", [("list", "attacks"), ("list", "attacks", "--json", "-")])
+def test_a_reader_that_goes_away_is_3_and_no_finding(arguments):
+    environment = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "fedleak", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 3
+    assert done.stderr == "fedleak: the output was closed before all of it was written\n"
