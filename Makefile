@@ -48,4 +48,4 @@ clean:
 
 .PHONY: docs
 docs: $(VENV)/.installed
-	$(BIN)/python -m fedleak.audit.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md
+	$(BIN)/python -m fedleak.auditing.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md

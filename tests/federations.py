@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.settings import Settings
 from fedleak.core.steps import Role
-from fedleak.protocols.vertical.logistic import VerticalLogisticSettings
-from fedleak.protocols.vertical.logistic_arbiter import VerticalLogisticArbiterSettings
+from fedleak.core.whole.federation import Federation, Party, Settings, Slice
+from fedleak.protocols.linear.vertical_arbiter import VerticalLogisticArbiterSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 
 ROLES = {"bank": Role.ACTIVE, "referee": Role.ARBITER}
 
@@ -42,7 +41,7 @@ def sealed_arbiter(**changes: object) -> VerticalLogisticArbiterSettings:
 
 
 def run(federation: Federation, *, seed: int = 1, hooks: tuple = ()):
-    from fedleak.core.sink import MemorySink
+    from fedleak.core.whole.run import MemorySink
     from fedleak.protocols import PROTOCOLS
 
     protocol = PROTOCOLS.get(federation.protocol)()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
-from fedleak.protocols.horizontal.logistic import HorizontalLogistic
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.run import MemorySink
+from fedleak.protocols.averaging.horizontal_logistic import HorizontalLogistic
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 
 
 def holder(name: str, rows: np.ndarray, labels: np.ndarray, first_id: int = 0) -> Party:

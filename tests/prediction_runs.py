@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.defense import Defense
-from fedleak.core.federation import Federation, Party, Slice
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.run import Run
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.core.view import View
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.models import Model
-from fedleak.protocols.prediction.serving import VerticalPrediction
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 
 
 def unit_federation(

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fedleak.adapters.own_model import audit_model, show
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Outcome
-from fedleak.defenses.top_label import TopLabel
+from fedleak.defenses.coarse_confidences import TopLabel
 
 HIDDEN = ["petal length (cm)", "petal width (cm)"]
 

@@ -11,10 +11,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from fedleak.adapters.own_model import audit_model
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Outcome
+from fedleak.defenses.changed_settings import HiddenModel
+from fedleak.defenses.coarse_confidences import TopLabel
 from fedleak.defenses.collaboration_check import CollaborationCheck
-from fedleak.defenses.hidden_model import HiddenModel
 from fedleak.defenses.leak_check import LeakCheck
-from fedleak.defenses.top_label import TopLabel
 
 RNG = np.random.default_rng(4)
 FRAME = pd.DataFrame(RNG.random((120, 4)) * [1, 100, 5, 1], columns=["age", "income", "deposit", "visits"])

@@ -6,8 +6,8 @@ import sys
 import phe
 import pytest
 
-from fedleak.bench import paillier as bench
-from fedleak.bench.paillier_sides import OPERATIONS, PheSide
+from fedleak.bench import paillier_bench as bench
+from fedleak.bench.paillier_bench import OPERATIONS, PheSide
 from fedleak.core.errors import MissingExtraError, RunError
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 import fedleak as fedleak_package
-from fedleak.attacks.labels.residual_sign import ResidualSign
+from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.cli import main
 from fedleak.cli.audit import conclude
-from fedleak.core.exit_code import ExitCode
-from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
-from fedleak.core.report import Report
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.errors import ExitCode
+from fedleak.core.finding import Finding, Mode, Outcome, Report, Severity, Theory
 from scenarios import changed
 
 LABELS = Finding(
@@ -121,7 +120,7 @@ def test_an_audit_that_measures_nothing_is_inconclusive(tmp_path, monkeypatch, c
 def test_a_defect_is_one_line_and_exit_3(error, wanted, monkeypatch, capsys):
     """Exit code 1 is a finding's: neither Python nor typer may choose it."""
     monkeypatch.setenv("FEDLEAK_TRACEBACK", "1" if wanted else "")
-    monkeypatch.setattr("fedleak.cli.listing.list_command", raises(error))
+    monkeypatch.setattr("fedleak.cli.show.list_command", raises(error))
     assert code_of(monkeypatch, "list", "attacks") == 3
     first, *others = capsys.readouterr().err.splitlines()
     said = " ".join(f"{type(error).__name__}: {error}".split()) if str(error) else type(error).__name__
@@ -131,7 +130,7 @@ def test_a_defect_is_one_line_and_exit_3(error, wanted, monkeypatch, capsys):
 
 
 def test_ctrl_c_is_130(monkeypatch, capsys):
-    monkeypatch.setattr("fedleak.cli.listing.list_command", raises(KeyboardInterrupt()))
+    monkeypatch.setattr("fedleak.cli.show.list_command", raises(KeyboardInterrupt()))
     assert code_of(monkeypatch, "list", "attacks") == 130
     assert capsys.readouterr().err == "fedleak: interrupted\n"
 

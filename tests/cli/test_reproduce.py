@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fedleak.audit.progress import Progress
 from fedleak.cli import main
-from fedleak.cli import reproduce as command
+from fedleak.cli import measure as command
 from fedleak.core.attack import Reference
 from fedleak.core.registry import Registry
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
+from fedleak.trial.progress import Progress
 
 
 class Plain(Experiment):

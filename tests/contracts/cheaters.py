@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedleak.attacks.features.posterior_inference import PosteriorInference
-from fedleak.attacks.labels.residual_sign import ResidualSign
-from fedleak.attacks.predictions import read_case
-from fedleak.core.guess import Guess, Status
+from fedleak.attacks.predictions.posterior_inference import PosteriorInference
+from fedleak.attacks.predictions.prediction_case import read_case
+from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.core.attack import Guess, Status
 from fedleak.core.view import View
 
 
@@ -92,7 +92,7 @@ class BendsTheYardstick(ResidualSign):
     """Answers anything, and has the metric call it right."""
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        metric = importlib.import_module("fedleak.metrics.label_accuracy").LabelAccuracy
+        metric = importlib.import_module("fedleak.metrics.cell_metrics").LabelAccuracy
         metric.cell_scores = lambda self, cells, truth, unknown: np.ones(truth.values.shape)
         return super().run(view, rng=rng)
 

@@ -15,20 +15,18 @@ from pathlib import Path
 import numpy as np
 
 from fedleak.attacks import ATTACKS
-from fedleak.audit.knowledge_draw import draw_knowledge
-from fedleak.audit.planner import PlannedRun, Task
-from fedleak.audit.planning import plan_audit
-from fedleak.audit.scenario import Scenario
-from fedleak.audit.scenario_file import load_scenario
+from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.planner import PlannedRun, Task, plan_audit
+from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.scenario_file import load_scenario
 from fedleak.core.attack import Attack
-from fedleak.core.defense import Defense
-from fedleak.core.federation import Federation, Party
-from fedleak.core.run import Run
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
-from fedleak.core.storage import save_view
 from fedleak.core.view import View
+from fedleak.core.whole.federation import Federation, Party
+from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.protocols import PROTOCOLS
+from fedleak.storage import save_view
 
 CONTROLS = Path(__file__).parent / "controls"
 ISOLATED = Path(__file__).parent / "isolated.py"

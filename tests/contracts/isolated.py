@@ -33,7 +33,7 @@ SHIPPED_DATA = ("sklearn", "datasets", "data")
 def main(attack_path: str, view_path: str) -> None:
     import numpy as np
 
-    from fedleak.core.storage import guess_to_bytes, load_view
+    from fedleak.storage import guess_to_bytes, load_view
 
     module, _, name = attack_path.partition(":")
     attack = getattr(importlib.import_module(module), name)

@@ -9,13 +9,12 @@ import pytest
 
 import horizontal
 from federations import run, sealed, vertical
-from fedleak.core.defense import Defense
-from fedleak.core.hooks import Hook, HookKind
 from fedleak.core.steps import OWN_DATA, UPDATE
+from fedleak.core.whole.hooks import Defense, Hook, HookKind
 from fedleak.defenses import DEFENSES
 from fedleak.protocols import PROTOCOLS
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.prediction.served_model import PredictionSettings
 
 FEDERATIONS = [
     lambda: vertical({"bank": 3, "fintech": 8}, sealed(epochs=1)),

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.steps import Role

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
 from fedleak.defenses import DEFENSES

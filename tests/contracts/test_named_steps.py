@@ -8,9 +8,9 @@ from test_defense_scope import FEDERATIONS
 import horizontal
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.defenses import DEFENSES
-from fedleak.defenses.gaussian_noise import GaussianNoise
+from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols import PROTOCOLS
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 
 ARBITERED = {"bank": 3, "fintech": 8, "referee": 0}
 

@@ -8,9 +8,9 @@ from cheaters import BendsTheYardstick, RemembersTheTruth
 from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.guess import Guess, Status
+from fedleak.core.attack import Guess, Status
 from fedleak.metrics import metrics_for
-from fedleak.metrics.label_accuracy import LabelAccuracy
+from fedleak.metrics.cell_metrics import LabelAccuracy
 
 SEEDS = range(6)
 

@@ -9,20 +9,20 @@ import pytest
 from cheaters import DigsInTheOracle
 from harness import IsolationError, guess_in_isolation, plugin_path
 
-from fedleak.attacks.features.posterior_inference import PosteriorInference
-from fedleak.audit.planner import plan
-from fedleak.audit.progress import Silent
-from fedleak.audit.runner import Audit
-from fedleak.audit.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
+from fedleak.attacks.predictions.posterior_inference import PosteriorInference
+from fedleak.auditing.planner import plan
+from fedleak.auditing.runner import Audit
+from fedleak.auditing.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
 from fedleak.core.errors import NotReplayableError, OracleError
 from fedleak.core.finding import Outcome
 from fedleak.core.payload import Array, Scalar
-from fedleak.core.sink import MemorySink
-from fedleak.core.storage import guess_to_bytes, load_view, save_view
+from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models import convert
-from fedleak.protocols.prediction.serving import VerticalPrediction
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
+from fedleak.storage import guess_to_bytes, load_view, save_view
+from fedleak.trial.progress import Silent
 from prediction_runs import run_prediction, unit_federation, view_of
 
 SETTINGS = PredictionSettings(model="opaque", prediction_share=1.0)

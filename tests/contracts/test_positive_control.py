@@ -8,7 +8,7 @@ from cheaters import NeverTries
 from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.score import Better
+from fedleak.core.finding import Better
 from fedleak.metrics import metrics_for
 
 

@@ -8,8 +8,8 @@ import pytest
 from harness import ATTACK_NAMES, IsolationError, guess_in_isolation, plugin_path, situation
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.storage import guess_to_bytes
-from fedleak.defenses.gaussian_noise import GaussianNoise
+from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.storage import guess_to_bytes
 
 
 def guesses(attack, name, tmp_path) -> tuple[bytes, bytes, bytes]:

@@ -7,9 +7,9 @@ import pytest
 
 from fedleak.core.arrays import freeze, settled
 from fedleak.core.facts import Facts
-from fedleak.core.message import Message, Record
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree, digest
-from fedleak.core.sink import MemorySink
+from fedleak.core.transcript import Message, Record
+from fedleak.core.whole.run import MemorySink
 
 IDS = np.arange(4)
 

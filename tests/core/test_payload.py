@@ -7,7 +7,6 @@ from enum import IntEnum, StrEnum
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from stored_values import payloads, same
 
 from fedleak.core.knowledge import KnownCells
 from fedleak.core.payload import (
@@ -22,7 +21,8 @@ from fedleak.core.payload import (
     digest,
     plain_scalar,
 )
-from fedleak.core.truth import SecretValues
+from fedleak.core.whole.truth import SecretValues
+from stored_values import payloads, same
 
 
 class Colour(StrEnum):

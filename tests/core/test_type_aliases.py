@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from fedleak.core.storage.codec_containers import ArrayCodec, ListCodec, codec_for
+from fedleak.storage.codec_containers import ArrayCodec, ListCodec, codec_for
 
 ScalarT = TypeVar("ScalarT")
 

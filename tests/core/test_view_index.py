@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from federations import run, sealed, seen, vertical
 from fedleak.core import steps
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.facts import Facts
-from fedleak.core.message import Message, Record
 from fedleak.core.payload import Scalar, digest
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.storage import load_view, save_view
-from fedleak.core.storage.folder_reader import StoredSequence
+from fedleak.core.transcript import Message, Record
 from fedleak.core.view import View
+from fedleak.storage import load_view, save_view
+from fedleak.storage.folder_reader import StoredSequence
 
 LABELS = Secret(SecretKind.LABELS, "bank")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedleak.crypto.cipher import PrivateKey
-from fedleak.crypto.paillier import Paillier, PaillierPrivateKey
+from fedleak.crypto.paillier_cipher import Paillier, PaillierPrivateKey
 from fedleak.crypto.sealed import Sealed, SealedPrivateKey
 
 SMALL_KEY_BITS = 512

@@ -13,7 +13,7 @@ from fedleak.core.errors import CryptoError, DecryptionError, KeySizeError, Plai
 from fedleak.core.payload import CipherArray
 from fedleak.crypto import CIPHERS
 from fedleak.crypto.cipher import PrivateKey, concatenate, select
-from fedleak.crypto.paillier import Paillier
+from fedleak.crypto.paillier_cipher import Paillier
 from fedleak.crypto.sealed import Sealed
 
 LIMIT = 1 << 510  # under half of any modulus of 512 bits

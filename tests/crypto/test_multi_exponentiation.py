@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedleak.crypto.bigint import Mpz
-from fedleak.crypto.multi_exponentiation import BLOCK_COLUMNS, BLOCK_ROWS, matrix_product
-from fedleak.crypto.signed_digits import MAX_TABLE, as_word_matrix, choose_plan, signed_digits
-from fedleak.crypto.units import UnitGroup
+from fedleak.crypto.multi_exponentiation import (
+    BLOCK_COLUMNS,
+    BLOCK_ROWS,
+    MAX_TABLE,
+    as_word_matrix,
+    choose_plan,
+    matrix_product,
+    signed_digits,
+)
+from fedleak.crypto.unit_group import UnitGroup
 
 N = 1_000_003 * 998_244_353
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fedleak.core.errors import CryptoError, PlaintextRangeError
 from fedleak.crypto.cipher import PrivateKey
 from fedleak.crypto.packing import capacity, pack, pack_ciphertexts, unpack
-from fedleak.crypto.paillier import PaillierPrivateKey
+from fedleak.crypto.paillier_cipher import PaillierPrivateKey
 
 MODULUS = (1 << 511) + 187
 

@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from fedleak.core.errors import CryptoError, DecryptionError
-from fedleak.crypto import channel, shamir
-from fedleak.crypto.recoverable_sum import Announcement, Opened, RoundSecrets, unmasked_total
-from fedleak.crypto.secure_aggregation import decoded_total, mask_of, masked, pad
+from fedleak.crypto import secret_sharing as channel
+from fedleak.crypto import secret_sharing as shamir
+from fedleak.crypto.secure_aggregation import (
+    Announcement,
+    Opened,
+    RoundSecrets,
+    decoded_total,
+    mask_of,
+    masked,
+    pad,
+    unmasked_total,
+)
 
 NAMES = ("clinic", "hospital", "lab", "praxis")
 THRESHOLD, ROUND, COUNT = 3, 5, 6

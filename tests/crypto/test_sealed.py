@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from fedleak.core.errors import CryptoError, DecryptionError
 from fedleak.core.payload import CipherArray
 from fedleak.crypto.cipher import PrivateKey, PublicKey
-from fedleak.crypto.exact_product import exact_products
 from fedleak.crypto.fixed_point import centred, decode
 from fedleak.crypto.masks import remove_masks, uniform_residues
-from fedleak.crypto.paillier import PaillierPrivateKey
-from fedleak.crypto.sealed import Sealed, SealedPrivateKey
+from fedleak.crypto.paillier_cipher import PaillierPrivateKey
+from fedleak.crypto.sealed import Sealed, SealedPrivateKey, exact_products
 
 short = st.integers(-(2**53), 2**53)
 

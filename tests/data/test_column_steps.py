@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.data.column_steps import regular_step
+from fedleak.data.column_encoding import regular_step
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

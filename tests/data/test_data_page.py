@@ -20,8 +20,7 @@ from fedleak.data import (
     DataSpec,
     EncodingOptions,
 )
-from fedleak.data.sources.bundled import BUNDLED_NAMES
-from fedleak.data.sources.catalogue import PUBLIC_SETS
+from fedleak.data.sources.catalogue import BUNDLED_NAMES, PUBLIC_SETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 SPECS = (DataSpec, EncodingOptions, ByColumns, ByCorrelation, ByLabelSkew, ByPatches, ByRatio, ByRowCount, ByRowRatio)

@@ -13,7 +13,7 @@ from data_files import require_data
 from fedleak.core.errors import DataError
 from fedleak.core.knowledge import ColumnKind
 from fedleak.data import DataSpec, EncodingOptions, decode, decode_cells, encode, from_arrays, from_pandas, load_table
-from fedleak.data import columns as columns_module
+from fedleak.data import column_encoding as columns_module
 from fedleak.data.spec import ScalingName
 
 UNLABELLED = EncodingOptions(task="none", scaling="none")

@@ -10,7 +10,7 @@ import pytest
 from data_files import require_data
 from fedleak.core.errors import DataError
 from fedleak.data import DataSpec, load, load_images, load_table
-from fedleak.data.sources import files
+from fedleak.data.sources import text_files as files
 
 
 def save(folder: Path, **arrays: np.ndarray) -> str:

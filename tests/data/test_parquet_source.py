@@ -8,7 +8,7 @@ import pytest
 
 from fedleak.core.errors import DataError, MissingExtraError
 from fedleak.data import load
-from fedleak.data.sources import files
+from fedleak.data.sources import text_files as files
 
 pa = pytest.importorskip("pyarrow")
 

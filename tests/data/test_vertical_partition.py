@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedleak.core.errors import DataError
-from fedleak.core.federation import Party
 from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Party
 from fedleak.data import (
     ByColumns,
     ByCorrelation,

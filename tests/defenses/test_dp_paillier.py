@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from federations import run, sealed, vertical
-from fedleak.audit.planner import plan
-from fedleak.audit.scenario import AdversarySpec
+from fedleak.auditing.planner import plan
+from fedleak.auditing.scenario import AdversarySpec
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Mode
-from fedleak.defenses.dp_paillier import DpPaillier
-from fedleak.defenses.large_initialisation import LargeInitialisation
-from fedleak.defenses.larger_batch import LargerBatch
-from fedleak.defenses.secret_shared_gradients import SecretSharedGradients
+from fedleak.defenses.changed_settings import LargeInitialisation, LargerBatch, SecretSharedGradients
+from fedleak.defenses.inexact_sharing import DpPaillier
 from fedleak.protocols import PROTOCOLS
 
 WIDTHS = {"bank": 3, "fintech": 8}

@@ -9,13 +9,11 @@ import pytest
 
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.attacks import ATTACKS
-from fedleak.core.attack import Verdict
+from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.attack import Status, Verdict
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.guess import Status
-from fedleak.core.secret import JOINT, Secret, SecretKind
 from fedleak.core.steps import Role
-from fedleak.defenses.dp_paillier import DpPaillier
-from fedleak.defenses.gaussian_noise import GaussianNoise
+from fedleak.defenses.inexact_sharing import DpPaillier, GaussianNoise
 from fedleak.protocols import PROTOCOLS
 from fedleak.theory.condition import State, course_known, no_noise
 

@@ -7,16 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import InputError
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.defenses.changed_settings import Dropout, HiddenModel
+from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding, TopLabel
 from fedleak.defenses.collaboration_check import CollaborationCheck, column_risks
-from fedleak.defenses.confidence_noise import ConfidenceNoise
-from fedleak.defenses.dropout import Dropout
-from fedleak.defenses.hidden_model import HiddenModel
 from fedleak.defenses.leak_check import LeakCheck
-from fedleak.defenses.rounding import Rounding
-from fedleak.defenses.top_label import TopLabel
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.protocols.prediction.served_model import PredictionSettings
 from prediction_runs import run_prediction, unit_federation
 
 WIDE, NARROW = {"bank": 3, "fintech": 6}, {"bank": 3, "fintech": 2}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.deviations.integer_system import solve_integers
+from fedleak.deviations.packed_products import solve_integers
 
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 6), st.sampled_from([20, 44, 52, 150]))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from federations import run, sealed, seen, vertical
-from fedleak.attacks.labels.packed_residual_recovery import PackedResidualRecovery
-from fedleak.core.guess import Status
-from fedleak.core.secret import JOINT, Secret, SecretKind
-from fedleak.defenses.gaussian_noise import GaussianNoise
-from fedleak.deviations.claimed_columns import ClaimedColumns
+from fedleak.attacks.residuals.residual_recovery import PackedResidualRecovery
+from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.attack import Status
+from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.deviations.packed_products import PackedProducts
 
 RESIDUALS = Secret(SecretKind.RESIDUALS, JOINT)

@@ -7,16 +7,13 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from fedleak.core.guess import Guess, Status
+from fedleak.core.adversary import Secret, SecretKind, Symmetry
+from fedleak.core.attack import Guess, Status
+from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge, KnownCells
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind, Symmetry
-from fedleak.core.truth import SecretValues
+from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
-from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
-from fedleak.metrics.label_accuracy import LabelAccuracy
-from fedleak.metrics.mean_error import MeanError
-from fedleak.metrics.squared_error import SquaredError
+from fedleak.metrics.cell_metrics import CellsRecovered, LabelAccuracy, MeanError, SquaredError, recovered_share
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")

@@ -3,24 +3,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.audit.judge import judge
-from fedleak.audit.planner import plan
-from fedleak.audit.scenario import AdversarySpec
-from fedleak.core.guess import Guess, Status
+from fedleak.auditing.planner import plan
+from fedleak.auditing.scenario import AdversarySpec
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.attack import Guess, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.payload import Table
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.truth import SecretValues, Served
-from fedleak.metrics.branching import Branching, branching
-from fedleak.metrics.branching_rate import BranchingRate
-from fedleak.metrics.column_correlation import mean_absolute_correlation
-from fedleak.metrics.error_by_correlation import ErrorByOwnCorrelation, ErrorByPredictionCorrelation
+from fedleak.core.whole.truth import SecretValues, Served
+from fedleak.metrics.branching_rate import Branching, BranchingRate, branching
+from fedleak.metrics.cell_metrics import SquaredError
+from fedleak.metrics.error_by_correlation import (
+    ErrorByOwnCorrelation,
+    ErrorByPredictionCorrelation,
+    mean_absolute_correlation,
+)
 from fedleak.metrics.interval_score import IntervalScore
-from fedleak.metrics.squared_error import SquaredError
 from fedleak.models import LinearModel, Link, TreeModel
-from fedleak.protocols.prediction.settings import PredictionSettings
-from fedleak.theory.luo2021.norm_bound import error_bound, sharp_error_bound
-from fedleak.theory.luo2021.path_count import count_paths
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.theory.prediction_bounds import count_paths, error_bound, sharp_error_bound
+from fedleak.trial.decide import judge
 from prediction_runs import run_prediction, unit_federation
 
 IDS = np.arange(4)

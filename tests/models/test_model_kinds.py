@@ -9,7 +9,7 @@ import pytest
 
 from fedleak.core.errors import FileFormatError, InputError
 from fedleak.models import LinearModel, Link, Model, TreeOutput, convert, interpret
-from fedleak.models.file import load_model, save_model
+from fedleak.models.interpret import load_model, save_model
 
 COLUMNS = ("age", "income", "deposit", "visits")
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from fedleak.core.errors import InputError, UnreadableModelError
 from fedleak.models import OpaqueModel, convert, interpret
 from fedleak.models.affine import behind_scaler
-from fedleak.models.file import save_model
+from fedleak.models.interpret import save_model
 
 COLUMNS = ("age", "income", "deposit", "visits")
 RNG = np.random.default_rng(2)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.audit.progress import Silent
-from fedleak.audit.randomness import stream
-from fedleak.core.sink import MemorySink
+from fedleak.core.whole.run import MemorySink
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.hu2022.active import batch_sizes, measure
-from fedleak.papers.hu2022.curves import banded, epoch_rows, gather, one_seed, paper_noise
-from fedleak.papers.hu2022.data import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.hu2022.feature import Column, attempt
 from fedleak.papers.hu2022.multiparty import cases, success
-from fedleak.papers.hu2022.opened import opened_epochs
 from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
-from fedleak.papers.hu2022.training import train
-from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
-from fedleak.theory.hu2022.dp_paillier import NoiseLevels
+from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
+from fedleak.papers.hu2022.training_by_epoch import (
+    banded,
+    epoch_rows,
+    gather,
+    one_seed,
+    opened_epochs,
+    paper_noise,
+    train,
+)
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.theory.privacy_budget import NoiseLevels
+from fedleak.trial.progress import Silent
+from fedleak.trial.randomness import stream
 
 
 def toy(n_rows: int = 300, n_columns: int = 10, seed: int = 0) -> Rows:

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from data_files import require_data
-from fedleak.audit.progress import Silent
-from fedleak.defenses.fresh_batches import FreshBatches
+from fedleak.defenses.changed_settings import FreshBatches
 from fedleak.papers import EXPERIMENTS
+from fedleak.papers.li2019.asynchronised import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
 from fedleak.papers.li2019.chain import attack, coin_rows, run, score, two_parties
-from fedleak.papers.li2019.figures import TABLE_1
-from fedleak.papers.li2019.integer_program import solve_program
-from fedleak.papers.li2019.local_steps import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
-from fedleak.papers.li2019.scale import Scale, _measured
-from fedleak.papers.li2019.table1 import Table1, random_table
+from fedleak.papers.li2019.printed import TABLE_1
+from fedleak.papers.li2019.table1 import Scale, Table1, random_table, solve_program
+from fedleak.papers.li2019.table1 import _scale_row as _measured
 from fedleak.papers.li2019.wheat import Wheat
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.trial.progress import Silent
 
 
 def test_the_papers_grid_is_complete():

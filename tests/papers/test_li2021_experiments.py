@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fedleak.papers import EXPERIMENTS
-from fedleak.papers.li2021.figures import TABLE2, TABLE3, TABLE4
-from fedleak.papers.li2021.knowledge import plan_cells
-from fedleak.papers.li2021.multi_party import CollusionCase, measure_collusion
-from fedleak.papers.li2021.vertical_measure import measure_case
-from fedleak.theory.li2021.degrees_of_freedom import degrees_of_freedom
+from fedleak.papers.li2021.fig9_and_10 import CollusionCase, measure_collusion
+from fedleak.papers.li2021.printed import TABLE2, TABLE3, TABLE4
+from fedleak.papers.li2021.table2_and_3 import measure_case
+from fedleak.papers.li2021.tables import plan_cells
+from fedleak.theory.rotation_freedom import degrees_of_freedom
 
 IRIS_AND_BREAST = [case for case in TABLE3 if case.dataset == "iris" or case.victim_features == 3]
 

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from data_files import require_data
-from fedleak.attacks.features.equality_solving import EqualitySolving
-from fedleak.audit.progress import Silent
+from fedleak.attacks.predictions.equality_solving import EqualitySolving
+from fedleak.defenses.changed_settings import HiddenModel
+from fedleak.defenses.coarse_confidences import TopLabel
 from fedleak.defenses.collaboration_check import CollaborationCheck
-from fedleak.defenses.hidden_model import HiddenModel
-from fedleak.defenses.top_label import TopLabel
-from fedleak.models.linear import Link
-from fedleak.papers.luo2021 import defenses, fig5
-from fedleak.papers.luo2021.authors_model import one_sigmoid_a_class
-from fedleak.papers.luo2021.defended import DefendedTrial, attacked, costs, reference_figures
-from fedleak.papers.luo2021.defenses import PRIOR, Case, DefensesExperiment
+from fedleak.models.score_models import Link
+from fedleak.papers.luo2021 import defended_predictions as defenses
+from fedleak.papers.luo2021 import fig5
+from fedleak.papers.luo2021.defended_predictions import PRIOR, Case, DefensesExperiment
+from fedleak.papers.luo2021.defended_trial import DefendedTrial, attacked, costs, reference_figures
 from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
-from fedleak.papers.luo2021.references import HALF, UNIFORM
+from fedleak.papers.luo2021.served_trial import HALF, UNIFORM, Rows, split_rows, target_columns
+from fedleak.papers.luo2021.table3 import one_sigmoid_a_class
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
-from fedleak.papers.luo2021.trial import Rows, split_rows, target_columns
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.trial.progress import Silent
 
 
 def test_the_bank_table_is_the_authors():

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.finding import Exhibit, Finding, Mode, Outcome, Severity, Theory
-from fedleak.core.report import Report, RunSummary
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
 
 BANK_LABELS = Secret(SecretKind.LABELS, "bank")
 BANK_FEATURES = Secret(SecretKind.FEATURES, "bank")

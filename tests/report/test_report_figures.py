@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.report.figures import duration, figure, metric_words, number, percent
+from fedleak.report.numbers import duration, figure, metric_words, number, percent
 from fedleak.report.safe_text import visible
 
 

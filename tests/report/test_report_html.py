@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 from sample_report import BANK_LABELS, sample_report
 
-from fedleak.core.finding import Exhibit, Finding, Mode, Outcome, Severity, Theory
-from fedleak.core.report import Report, RunSummary
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
 from fedleak.report import html
-from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
-from fedleak.report.redaction import redact
+from fedleak.report.json_format import redact
 from fedleak.report.verdict import statement
+from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS
 
 VOID = {"meta", "br"}
 POISON = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"

@@ -15,13 +15,10 @@ from hypothesis import strategies as st
 from sample_report import sample_report
 
 from fedleak.core.errors import FileFormatError, InputError
-from fedleak.core.finding import Exhibit, Finding, Outcome
-from fedleak.core.report import SCHEMA_VERSION, Report
-from fedleak.core.score import Better, Score
+from fedleak.core.finding import SCHEMA_VERSION, Better, Exhibit, Finding, Outcome, Report, Score
 from fedleak.report import html
-from fedleak.report.json_format import dumps, loads, read, to_json, write
+from fedleak.report.json_format import dumps, loads, read, redact, to_json, write
 from fedleak.report.json_node import MAX_CHARACTERS
-from fedleak.report.redaction import redact
 
 PROMISED = {
     *(

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sample_report import sample_report
 
-from fedleak.core.finding import Exhibit
-from fedleak.core.score import Better, Score
-from fedleak.report.png import data_uri
-from fedleak.report.svg import (
+from fedleak.core.finding import Better, Exhibit, Score
+from fedleak.report.pictures import (
     BAR_MARGIN,
     BAR_WIDTH,
     INSET,
@@ -28,6 +26,7 @@ from fedleak.report.svg import (
     SIDE,
     TOP,
     class_counts,
+    data_uri,
     exhibit_picture,
     exhibit_words,
     image_pairs,

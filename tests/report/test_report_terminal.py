@@ -10,13 +10,12 @@ import pytest
 from rich.console import Console
 from sample_report import BANK_LABELS, sample_report
 
-from fedleak.core.finding import Finding, Mode, Outcome, Theory
-from fedleak.core.report import Report
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.report.outcomes import OUTCOME_WORDS
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.finding import Finding, Mode, Outcome, Report, Theory
+from fedleak.report.safe_text import Name
 from fedleak.report.terminal import print_report
-from fedleak.report.terminal_name import Name
 from fedleak.report.verdict import statement
+from fedleak.report.wording import OUTCOME_WORDS
 
 
 def printed(report: Report, width: int = 80, *, colours: bool = False) -> str:

@@ -7,17 +7,13 @@ from dataclasses import replace
 import pytest
 from sample_report import BANK_LABELS, FINTECH_FEATURES, LARGE_BATCH, NOISE, sample_report
 
+from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Verdict
-from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
-from fedleak.core.report import Report, RunSummary
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import JOINT, Secret, SecretKind
-from fedleak.report.agreement import Agreement, agreement, agreement_words
+from fedleak.core.finding import Better, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
 from fedleak.report.cases import opponents, silences, worst_leak
 from fedleak.report.defense_effect import best_effect, effects, main_utility
-from fedleak.report.outcomes import OUTCOME_MEANING, OUTCOME_WORDS
-from fedleak.report.verdict import CONSEQUENCES, statement
-from fedleak.report.wording import SECRET_WORDS, leak_sentence, owned
+from fedleak.report.verdict import CONSEQUENCES, Agreement, agreement, agreement_words, statement
+from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, SECRET_WORDS, leak_sentence, owned
 
 
 def leak(**changes: object) -> Finding:

@@ -8,27 +8,24 @@ from math import ceil, log, sqrt
 import numpy as np
 import pytest
 
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
 from fedleak.theory import THEOREMS
+from fedleak.theory.column_ratios import epochs_for_values, epochs_to_merge, regrouping_bound
 from fedleak.theory.condition import State
-from fedleak.theory.hu2022.cubic_label import cubic_safe_rounds
-from fedleak.theory.hu2022.dp_paillier import noise_levels
-from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound
-from fedleak.theory.hu2022.label_by_sign import noisy_safe_rounds, safe_rounds
-from fedleak.theory.hu2022.merged_ratios import epochs_to_merge
-from fedleak.theory.hu2022.noisy_utility import utility_bound
-from fedleak.theory.hu2022.sensitivity import score_sensitivity, weight_sensitivity
-from fedleak.theory.hu2022.single_feature import epochs_for_values
-from fedleak.theory.hu2022.small_initialisation import (
+from fedleak.theory.label_signs import (
     PSI1_OF_STANDARD_NORMAL,
     gaussian_bound,
+    noisy_safe_rounds,
     paper_confidence,
     paper_safe_rounds,
+    safe_rounds,
 )
-from fedleak.theory.hu2022.victim import regrouping_bound
+from fedleak.theory.privacy_budget import noise_levels, score_sensitivity, weight_sensitivity
+from fedleak.theory.score_noise import C_GAUSSIAN, error_bound, utility_bound
+from fedleak.theory.sigmoid_approximations import cubic_safe_rounds
 
 MEMBER = frozenset({Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
 

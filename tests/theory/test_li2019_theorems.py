@@ -7,16 +7,15 @@ from math import comb, log2
 import numpy as np
 import pytest
 
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
-from fedleak.protocols.horizontal.logistic import HorizontalLogistic
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_logistic import HorizontalLogistic
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.theory.binary_uniqueness import BinaryUniqueness, expected_doubles, fewest_columns, table_bits
 from fedleak.theory.condition import State
-from fedleak.theory.li2019.binary_uniqueness import BinaryUniqueness, expected_doubles, fewest_columns, table_bits
-from fedleak.theory.li2019.linear_update import LinearUpdate, n_batches, rounds_needed
-from fedleak.theory.li2019.local_update import LocalUpdate, closed_form, exactness_limit
-from fedleak.theory.li2019.real_factors import freedom, other_factors, product_of
+from fedleak.theory.horizontal_rounds import LinearUpdate, n_batches, rounds_needed
+from fedleak.theory.local_updates import LocalUpdate, closed_form, exactness_limit, freedom, other_factors, product_of
 
 
 def facts(n_rows: int = 10, columns: int = 20, **changes) -> Facts:
@@ -63,7 +62,7 @@ def test_entropy_counts():
 
 def test_below_the_count_random_tables_have_doubles():
     from fedleak.attacks.binary.binary_table import Outcome, binary_tables
-    from fedleak.attacks.binary.budget import Budget
+    from fedleak.attacks.binary.table_search import Budget
 
     assert expected_doubles(14, 6) > 1
     outcomes = []

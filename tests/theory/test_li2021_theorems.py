@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
-from fedleak.papers.li2021.figures import TABLE2, TABLE3, TABLE4
+from fedleak.papers.li2021.printed import TABLE2, TABLE3, TABLE4
 from fedleak.theory.condition import State
-from fedleak.theory.li2021.arbiter_collusion import ArbiterCollusion
-from fedleak.theory.li2021.degrees_of_freedom import LinearFreedom, QuadraticFreedom, degrees_of_freedom
-from fedleak.theory.li2021.gram_recovery import GramRecovery
-from fedleak.theory.li2021.horizontal import HorizontalInversion
-from fedleak.theory.li2021.known_data import (
+from fedleak.theory.horizontal_rounds import HorizontalInversion
+from fedleak.theory.inner_products import ArbiterCollusion, GramRecovery
+from fedleak.theory.rotation_freedom import (
+    LinearFreedom,
+    QuadraticFreedom,
+    degrees_of_freedom,
     horizontal_kdr,
     pattern_condition,
     staircase,

@@ -15,26 +15,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.audit.planner import plan
-from fedleak.audit.progress import Silent
-from fedleak.audit.runner import Audit
-from fedleak.audit.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
+from fedleak.auditing.planner import plan
+from fedleak.auditing.runner import Audit
+from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
 from fedleak.core.arrays import AnyArray, FloatArray
-from fedleak.core.defense import Defense
-from fedleak.core.errors import InputError
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.hints import nearest_or_list
+from fedleak.core.errors import InputError, nearest_or_list
+from fedleak.core.finding import Report
 from fedleak.core.payload import ModelSpec
-from fedleak.core.report import Report
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models.convert import convert
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model, arranged
-from fedleak.models.tree import TreeOutput
-from fedleak.protocols.prediction.serving import VerticalPrediction
-from fedleak.protocols.prediction.settings import PredictionSettings
+from fedleak.models.tree_models import TreeOutput
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
+from fedleak.trial.progress import Silent
 
 if TYPE_CHECKING:
     import pandas as pd

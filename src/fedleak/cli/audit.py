@@ -10,20 +10,16 @@ from pathlib import Path
 
 import typer
 
-from fedleak.audit.conclusive import still_unknown
-from fedleak.audit.planning import plan_audit
-from fedleak.audit.runner import Audit, SinkFactory
-from fedleak.audit.scenario_file import built_in_scenario, load_scenario
-from fedleak.cli.bar import Bar
-from fedleak.cli.output import check_json_target, plain_console, write_json
-from fedleak.core.errors import InputError
-from fedleak.core.exit_code import ExitCode
-from fedleak.core.finding import Outcome, Severity
-from fedleak.core.report import Report
-from fedleak.core.sink import Sink
-from fedleak.core.storage import DiskSink
+from fedleak.auditing.planner import plan_audit
+from fedleak.auditing.runner import Audit, SinkFactory, still_unknown
+from fedleak.auditing.scenario_file import built_in_scenario, load_scenario
+from fedleak.cli.output import Bar, check_json_target, plain_console, write_json
+from fedleak.core.errors import ExitCode, InputError
+from fedleak.core.finding import Outcome, Report, Severity
+from fedleak.core.whole.run import Sink
 from fedleak.report import html, json_format, terminal
-from fedleak.report.redaction import redact as redacted
+from fedleak.report.json_format import redact as redacted
+from fedleak.storage import DiskSink
 
 
 def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> ExitCode:

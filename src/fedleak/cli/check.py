@@ -8,12 +8,11 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from fedleak.audit.advisor import remedies
-from fedleak.audit.planner import PlannedRun, Task, attacks_for_other_protocols
-from fedleak.audit.planning import plan_check
-from fedleak.audit.scenario_file import built_in_scenario, defense_label, load_scenario
+from fedleak.auditing.advisor import remedies
+from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protocols, plan_check
+from fedleak.auditing.scenario_file import built_in_scenario, defense_label, load_scenario
 from fedleak.cli.output import plain_console, write_json
-from fedleak.core.report import SCHEMA_VERSION
+from fedleak.core.finding import SCHEMA_VERSION
 from fedleak.report.wording import left_out
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import Assessment

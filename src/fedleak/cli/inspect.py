@@ -9,10 +9,10 @@ import typer
 from rich.table import Table as Grid
 
 from fedleak.cli.output import plain_console, write_json
-from fedleak.core.message import Message
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
-from fedleak.core.sink import Captured
-from fedleak.core.storage import load_capture
+from fedleak.core.transcript import Message
+from fedleak.core.whole.run import Captured
+from fedleak.storage import load_capture
 
 
 def inspect_command(folder: Path, json: str | None) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedleak.cli.failure import told
+from fedleak.cli.output import told
 
 
 class Commands(TyperGroup):
@@ -84,7 +84,7 @@ def check(
 @app.command("list")
 def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonTarget = None) -> None:
     """What there is, with requirements and references."""
-    from fedleak.cli.listing import list_command
+    from fedleak.cli.show import list_command
 
     list_command(kind.value, json)
 
@@ -97,7 +97,7 @@ def reproduce(
     picture: Annotated[Path | None, typer.Option(help="Draw the figure to this .svg or .png file.")] = None,
 ) -> None:
     """Run a paper's table or figure again: our figures beside the paper's."""
-    from fedleak.cli.reproduce import reproduce_command
+    from fedleak.cli.measure import reproduce_command
 
     raise typer.Exit(reproduce_command(experiment, quick, json, picture))
 
@@ -109,7 +109,7 @@ def bench(
     quick: Annotated[bool, typer.Option(help="Fewer repetitions.")] = False,
 ) -> None:
     """Measure a ratio, both sides in one run."""
-    from fedleak.cli.bench import bench_command
+    from fedleak.cli.measure import bench_command
 
     bench_command(name, json, quick)
 
@@ -121,7 +121,7 @@ def report(
     redact: Annotated[bool, typer.Option(help="Leave true values out, for sharing.")] = False,
 ) -> None:
     """Render a report again, without running anything again."""
-    from fedleak.cli.report import report_command
+    from fedleak.cli.show import report_command
 
     report_command(source, html, redact)
 

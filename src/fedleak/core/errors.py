@@ -1,4 +1,4 @@
-"""The exceptions of fedleak, one tree.
+"""The exceptions of fedleak, one tree, and the exit codes that commands end with.
 
     FedleakError
     ├── InputError            what the user gave is wrong (exit code 2)
@@ -19,12 +19,17 @@
     │   └── NotReplayableError
     └── MissingFromViewError  an attack asked for something that the view lacks
 
-Messages have one shape: "X must be ...; got ...", and where there is a remedy, they name it.
+Messages have one shape: "X must be ...; got ...", and where there is a remedy, they name it. After an unknown name
+stands the nearest known one, or a list that stays short even when a table has a thousand columns.
 """
 
 from __future__ import annotations
 
-from fedleak.core.exit_code import ExitCode
+import os
+import traceback
+from collections.abc import Collection
+from difflib import get_close_matches
+from enum import IntEnum
 
 
 class FedleakError(Exception):
@@ -101,3 +106,47 @@ class NotReplayableError(OracleError):
 
 class MissingFromViewError(FedleakError):
     pass
+
+
+N_NAMES_SHOWN = 20
+
+
+def nearest(wrong: str, known: Collection[str]) -> str:
+    """The nearest known name, as a question; empty when nothing is near."""
+    near = get_close_matches(wrong, sorted(known), n=1, cutoff=0.6)
+    return f'. Did you mean "{near[0]}"?' if near else ""
+
+
+def nearest_or_list(wrong: str, known: Collection[str]) -> str:
+    """The nearest known name, or the first of the known names in their own order."""
+    return nearest(wrong, known) or f". Known: {listed(tuple(known))}"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Names in a row, cut short when there are many."""
+    shown = ", ".join(f'"{name}"' for name in names[:N_NAMES_SHOWN])
+    return shown if len(names) <= N_NAMES_SHOWN else f"{shown}, ... ({len(names)} in all)"
+
+
+WANTS_TRACEBACK = "FEDLEAK_TRACEBACK"  # an environment variable: any text but the empty one
+
+
+def in_one_line(error: BaseException) -> str:
+    """TypeName: message."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def show_traceback(error: BaseException) -> None:
+    """To standard error, where the environment asks for it; otherwise an exception is one line."""
+    if os.environ.get(WANTS_TRACEBACK):
+        traceback.print_exception(error)
+
+
+class ExitCode(IntEnum):
+    DONE = 0
+    FOUND = 1  # a finding at or over --fail-on
+    WRONG_INPUT = 2  # or wrong usage
+    FAILED = 3  # a run or an attack failed, or fedleak itself
+    INCONCLUSIVE = 4  # with --fail-on: nothing failed, but what would have to be known is not
+    INTERRUPTED = 130  # Ctrl-C, as shells number it

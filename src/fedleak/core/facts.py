@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import hypot
 from types import MappingProxyType
 
-from fedleak.core.capability import Capability
+from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.payload import ScalarValue
 from fedleak.core.steps import Role

@@ -1,13 +1,55 @@
-"""One line of a report: who tried what on whom, and what came of it."""
+"""What an audit says: a figure with its baseline beside it, what came of one attempt, and all of them as a report.
+
+The JSON, the HTML page and the terminal table are made of these.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from math import isfinite
 
+from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, freeze
-from fedleak.core.score import Score
-from fedleak.core.secret import Secret
+from fedleak.core.payload import ScalarValue
+
+
+class Better(StrEnum):
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True)
+class Score:
+    """Finite throughout: a NaN beats no baseline, and would pass for "no leak". Without a figure there is no score."""
+
+    metric: str
+    value: float
+    baseline: float  # the best that the knowledge alone gives
+    better: Better
+    ci: tuple[float, float]  # 95 %, of the value
+    n: int  # cells that were scored
+
+    def __post_init__(self) -> None:
+        figures = (self.value, self.baseline, *self.ci)
+        if not all(isfinite(figure) for figure in figures):
+            raise ValueError(
+                f"a score of {self.metric} must be finite; got {self.value:g}, baseline {self.baseline:g}, interval "
+                f"{self.ci[0]:g} to {self.ci[1]:g}. A metric with nothing to measure answers None"
+            )
+
+    @property
+    def gain(self) -> float:
+        """How far the value is on the good side of the baseline."""
+        difference = self.value - self.baseline
+        return difference if self.better is Better.HIGHER else -difference
+
+    @property
+    def beats_baseline(self) -> bool:
+        """The whole interval lies on the good side of the baseline."""
+        low, high = self.ci
+        return low > self.baseline if self.better is Better.HIGHER else high < self.baseline
 
 
 class Outcome(StrEnum):
@@ -78,3 +120,31 @@ class Finding:
     evidence: tuple[tuple[str, str], ...] = ()
     exhibit: Exhibit | None = None
     seconds: float = 0.0
+
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run of the protocol: under which defense and deviation, and how good the model was."""
+
+    defense: str | None
+    deviation: str | None
+    utility: Mapping[str, float]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    scenario: Mapping[str, object]  # the scenario as resolved, JSON values only
+    environment: Mapping[str, ScalarValue]
+    runs: tuple[RunSummary, ...]
+    findings: tuple[Finding, ...]
+    advice: tuple[str, ...] = ()  # what to change, a sentence each, the most useful first
+    for_other_protocols: tuple[str, ...] = ()  # attacks that this protocol never gives what they need
+
+    @property
+    def worst(self) -> Severity:
+        return max((finding.severity for finding in self.findings), default=Severity.NONE)

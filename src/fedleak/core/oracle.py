@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fedleak.core.errors import BudgetSpentError, NotReplayableError
-from fedleak.core.message import Message
 from fedleak.core.payload import Payload, digest
+from fedleak.core.transcript import Message
 
 
 @dataclass(frozen=True)

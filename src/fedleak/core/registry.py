@@ -7,8 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Generic, Protocol, TypeVar
 
-from fedleak.core.errors import UnknownNameError
-from fedleak.core.hints import nearest_or_list
+from fedleak.core.errors import UnknownNameError, nearest_or_list
 
 
 class Named(Protocol):

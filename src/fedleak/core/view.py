@@ -9,15 +9,14 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from fedleak.core.adversary import Secret
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
-from fedleak.core.keyed import positions_by_key
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.message import Message, Record
 from fedleak.core.oracle import Oracle
 from fedleak.core.payload import Array, Payload, Table
-from fedleak.core.secret import Secret
 from fedleak.core.steps import Step
+from fedleak.core.transcript import Message, Record, positions_by_key
 
 
 @dataclass(frozen=True, eq=False)

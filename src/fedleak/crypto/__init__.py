@@ -9,4 +9,6 @@ from fedleak.core.registry import Registry
 if TYPE_CHECKING:
     from fedleak.crypto.cipher import Cipher
 
-CIPHERS: Registry[Cipher] = Registry("cipher", ["fedleak.crypto.paillier:Paillier", "fedleak.crypto.sealed:Sealed"])
+CIPHERS: Registry[Cipher] = Registry(
+    "cipher", ["fedleak.crypto.paillier_cipher:Paillier", "fedleak.crypto.sealed:Sealed"]
+)

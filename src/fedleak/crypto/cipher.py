@@ -17,7 +17,7 @@ import numpy as np
 from fedleak.core.arrays import ByteArray
 from fedleak.core.errors import CryptoError, DecryptionError, KeySizeError
 from fedleak.core.payload import CipherArray, Tree
-from fedleak.crypto.integers import IntegerMatrix, Integers, as_integers, as_matrix, check_residues, check_signed
+from fedleak.crypto.fixed_point import IntegerMatrix, Integers, as_integers, as_matrix, check_residues, check_signed
 
 DEFAULT_KEY_BITS = 2048
 MIN_KEY_BITS = 1024

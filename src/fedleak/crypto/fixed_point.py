@@ -1,12 +1,19 @@
-"""Real numbers as integers times 2^-fraction_bits. A product has the fraction bits of both factors."""
+"""Numbers on their way into a cipher and back.
+
+Real numbers are integers times 2^-fraction_bits; a product has the fraction bits of both factors. Any integer type
+becomes Python's, and ranges are checked here, so that nothing wraps around a modulus unseen.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from operator import index
 
-from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.errors import PlaintextRangeError
-from fedleak.crypto.integers import Integers, as_integers, check_residues
+import numpy as np
+import numpy.typing as npt
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.errors import CryptoError, PlaintextRangeError
 
 ENCODED_BITS = 62  # encodings stay under 2^62 in magnitude: sums and signed digits of them fit a machine word
 MARGIN_BITS = 128  # a uniform residue passes for a number in range with a probability of about 2^-127
@@ -57,3 +64,50 @@ def _checked_bits(fraction_bits: int) -> int:
     if fraction_bits < 0:
         raise PlaintextRangeError(f"fraction_bits must not be negative; got {fraction_bits}")
     return fraction_bits
+
+
+Integers = Sequence[int] | IntArray | npt.NDArray[np.object_]
+IntegerMatrix = IntArray | npt.NDArray[np.object_]
+
+
+def as_integers(values: Integers) -> list[int]:
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind in "iu":
+            flat: list[int] = values.ravel().tolist()
+            return flat
+        values = values.ravel().tolist()
+    try:
+        return [index(value) for value in values]
+    except TypeError as wrong:
+        raise TypeError(f"values must be integers; got {wrong}. Encode floats with fixed_point.encode") from None
+
+
+def as_matrix(matrix: AnyArray, modulus: int) -> IntegerMatrix:
+    """A matrix of scalars: int64, or Python integers under half the modulus."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuO":
+        raise CryptoError(f"matrix must be two-dimensional and of integers; got {matrix.dtype} {matrix.shape}")
+    if matrix.dtype.kind == "O" or matrix.dtype == np.uint64:
+        exact = np.empty(matrix.shape, dtype=object)
+        exact.ravel()[:] = check_signed("scalars", as_integers(matrix), modulus // 2)
+        return exact
+    return matrix.astype(np.int64)
+
+
+def check_signed(what: str, values: list[int], bound: int) -> list[int]:
+    for value in values:
+        if not -bound < value < bound:
+            raise PlaintextRangeError(
+                f"{what} must be under a bound of {bound.bit_length()} bits in magnitude; "
+                f"got one of {value.bit_length()} bits. Use a longer key or fewer fraction bits"
+            )
+    return values
+
+
+def check_residues(values: list[int], modulus: int) -> list[int]:
+    for value in values:
+        if not 0 <= value < modulus:
+            raise PlaintextRangeError(
+                f"residues must be in [0, n) for a modulus n of {modulus.bit_length()} bits; "
+                f"got one of {value.bit_length()} bits{' below zero' if value < 0 else ''}"
+            )
+    return values

@@ -1,17 +1,21 @@
 """Several short integers in one plaintext: the sum of E_s·2^(s·iota) over the slots s.
 
-Additions act on all slots at once, and one decryption opens them all.
+Additions act on all slots at once, and one decryption opens them all. What a dishonest party opened in this way it
+keeps as signed integers modulo 2^512: with three or more parties the values carry blinds that cancel only in the sum
+over partners, so they stay integers until then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import CryptoError, PlaintextRangeError
-from fedleak.core.payload import CipherArray
+from fedleak.core.payload import CipherArray, IntegerArray
 from fedleak.crypto.cipher import PublicKey, concatenate, select
-from fedleak.crypto.fixed_point import centred
-from fedleak.crypto.integers import check_residues, check_signed
+from fedleak.crypto.fixed_point import centred, check_residues, check_signed
 
 
 def capacity(key_bits: int, slot_bits: int) -> int:
@@ -79,3 +83,18 @@ def _check_slots(n_slots: int, slot_bits: int, key_bits: int) -> None:
             f"n_slots must be from 1 to {capacity(key_bits, slot_bits)} for slots of {slot_bits} bits under a key of "
             f"{key_bits} bits; got {n_slots}"
         )
+
+
+OPENED_SHARES_PREFIX = "opened-shares-from-"  # of the record's name; the partner's name follows
+OPENED_SHARE_BITS = 512
+
+
+def opened_shares_payload(values: Sequence[int]) -> IntegerArray:
+    return IntegerArray.from_ints([value % (1 << OPENED_SHARE_BITS) for value in values], OPENED_SHARE_BITS // 8)
+
+
+def sum_of_opened_shares(parts: Sequence[IntegerArray], fraction_bits: int) -> FloatArray:
+    """The sum over partners, value by value, as real numbers."""
+    modulus, half, unit = 1 << OPENED_SHARE_BITS, 1 << (OPENED_SHARE_BITS - 1), 1 << fraction_bits
+    totals = [sum(values) % modulus for values in zip(*(part.to_ints() for part in parts), strict=True)]
+    return np.array([(total - modulus if total >= half else total) / unit for total in totals])

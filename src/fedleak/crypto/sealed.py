@@ -2,20 +2,88 @@
 
 For experiments of many epochs. A ciphertext is a 16-byte handle into a vault that lives as long as the key does and
 is never saved: a saved transcript shows which ciphertexts are equal and nothing else, and cannot be decrypted.
+Products of matrices and long integers are exact at the speed of floating-point BLAS: both sides are cut into limbs so
+short that every sum of limb products stays under 2^53, where float64 is exact.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from fedleak.core.arrays import ByteArray
+import numpy as np
+import numpy.typing as npt
+
+from fedleak.core.arrays import ByteArray, FloatArray, IntArray
 from fedleak.core.errors import CryptoError, DecryptionError
 from fedleak.core.payload import IntegerArray, Scalar, Tree
 from fedleak.crypto.cipher import DEFAULT_KEY_BITS, Cipher, PrivateKey, PublicKey, check_key_bits, hash_of_key
-from fedleak.crypto.exact_product import exact_products
-from fedleak.crypto.fixed_point import centred
-from fedleak.crypto.integers import IntegerMatrix
-from fedleak.crypto.vault import DEFAULT_CAPACITY, HANDLE_BYTES, RANDOMISER_MODULUS, Envelope, Vault
+from fedleak.crypto.fixed_point import IntegerMatrix, centred
+from fedleak.crypto.multi_exponentiation import as_word_matrix
+
+HANDLE_BYTES = 16
+RANDOMISER_MODULUS = (1 << 128) - 159  # a prime: no scalar but its multiples makes a randomiser vanish
+DEFAULT_CAPACITY = 1 << 18
+
+
+class Envelope(NamedTuple):
+    """What a Paillier ciphertext (1 + n)^plaintext · r^n is made of: two exponents that add up when it multiplies."""
+
+    plaintext: int  # modulo n
+    randomiser: int  # modulo RANDOMISER_MODULUS, in the place of log r
+
+
+class Vault:
+    """Envelopes by handle.
+
+    A handle is a keyed hash of its envelope. Hence two handles are equal exactly where two Paillier ciphertexts
+    would be: the same sum in another order, the same product by another way, without re-randomisation.
+
+    At least the ``capacity`` most recently used envelopes are kept; older ones are forgotten in bulk, so a run of any
+    length holds at most twice the capacity and the largest array (some 300 MB at 2^18 and 2048 bits).
+    """
+
+    def __init__(self, plaintext_bytes: int, capacity: int = DEFAULT_CAPACITY) -> None:
+        self._plaintext_bytes = plaintext_bytes
+        self._capacity = capacity
+        self._hash_key = secrets.token_bytes(32)
+        self._recent: dict[bytes, Envelope] = {}
+        self._older: dict[bytes, Envelope] = {}
+
+    def __len__(self) -> int:
+        return len(self._recent) + len(self._older)
+
+    def put(self, envelopes: Sequence[Envelope]) -> ByteArray:
+        handles = [self._handle(envelope) for envelope in envelopes]
+        self._keep(dict(zip(handles, envelopes, strict=True)))
+        return np.frombuffer(b"".join(handles), dtype=np.uint8).reshape(len(handles), HANDLE_BYTES)
+
+    def get(self, data: ByteArray, error: type[CryptoError]) -> list[Envelope]:
+        packed = data.tobytes()
+        found = {}
+        handles = [packed[start : start + HANDLE_BYTES] for start in range(0, len(packed), HANDLE_BYTES)]
+        for handle in handles:
+            envelope = self._recent.get(handle) or self._older.get(handle)
+            if envelope is None:
+                raise error(
+                    f"a sealed ciphertext must be a handle into its key's vault; got one that is not there: made up, "
+                    f"or unused while {self._capacity} others were made (Sealed takes a larger vault_capacity)"
+                )
+            found[handle] = envelope
+        self._keep(found)
+        return [found[handle] for handle in handles]
+
+    def _keep(self, envelopes: dict[bytes, Envelope]) -> None:
+        if len(self._recent) >= self._capacity:
+            self._older, self._recent = self._recent, {}
+        self._recent.update(envelopes)
+
+    def _handle(self, envelope: Envelope) -> bytes:
+        content = envelope.plaintext.to_bytes(self._plaintext_bytes, "big") + envelope.randomiser.to_bytes(16, "big")
+        return hashlib.blake2b(content, key=self._hash_key, digest_size=HANDLE_BYTES).digest()
+
 
 SCHEME = "sealed"
 
@@ -94,3 +162,78 @@ class Sealed(Cipher):
 
 def _fresh() -> int:
     return secrets.randbelow(RANDOMISER_MODULUS)
+
+
+VECTOR_LIMB_BITS = 16
+FLOAT_BITS = 53  # integers below 2^53 are exact in float64
+BLOCK_COLUMNS = 8192  # leaves the matrix limbs of 53 - 16 - 14 = 23 bits
+
+
+def exact_products(matrix: IntegerMatrix, vectors: Sequence[Sequence[int]]) -> list[list[int]]:
+    """matrix @ vector over the integers for each vector, for signed entries of any length."""
+    totals = [[0] * len(matrix) for _ in vectors]
+    for start in range(0, matrix.shape[1], BLOCK_COLUMNS):
+        block = as_word_matrix(matrix[:, start : start + BLOCK_COLUMNS])
+        pieces = [vector[start : start + BLOCK_COLUMNS] for vector in vectors]
+        partials = _object_products(block, pieces) if block.dtype == object else _limb_products(block, pieces)
+        totals = [_sum(total, partial) for total, partial in zip(totals, partials, strict=True)]
+    return totals
+
+
+def _sum(a: Sequence[int], b: Sequence[int]) -> list[int]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _object_products(matrix: npt.NDArray[np.object_], vectors: Sequence[Sequence[int]]) -> list[list[int]]:
+    rows = matrix.tolist()
+    return [[sum(a * b for a, b in zip(row, vector, strict=True)) for row in rows] for vector in vectors]
+
+
+def _limb_products(matrix: IntArray, vectors: Sequence[Sequence[int]]) -> list[list[int]]:
+    # columns · 2^(matrix limb) · 2^(vector limb) <= 2^53, and so is every partial sum on the way
+    limb_bits = FLOAT_BITS - VECTOR_LIMB_BITS - matrix.shape[1].bit_length()
+    levels = _matrix_limbs(matrix, limb_bits)
+    products = []
+    for vector in vectors:
+        vector_limbs = _vector_limbs(vector)
+        total = [0] * len(matrix)
+        for level, limbs in enumerate(levels):
+            partial = _carry((limbs @ vector_limbs).astype(np.int64))
+            total = _sum(total, [part << (level * limb_bits) for part in partial])
+        products.append(total)
+    return products
+
+
+def _matrix_limbs(matrix: IntArray, limb_bits: int) -> list[FloatArray]:
+    sign, rest = np.sign(matrix), np.abs(matrix)
+    limbs = []
+    while rest.any():
+        limbs.append((sign * (rest & ((1 << limb_bits) - 1))).astype(np.float64))
+        rest = rest >> limb_bits
+    return limbs
+
+
+def _vector_limbs(vector: Sequence[int]) -> FloatArray:
+    """(entries, limbs): the magnitude of each entry, lowest limb first, every limb with the entry's sign."""
+    longest = max(abs(value).bit_length() for value in vector)
+    n_limbs = max(1, -(-longest // VECTOR_LIMB_BITS))
+    packed = b"".join([abs(value).to_bytes(2 * n_limbs, "little") for value in vector])
+    limbs = np.frombuffer(packed, dtype="<u2").reshape(len(vector), n_limbs).astype(np.float64)
+    limbs *= np.array([-1.0 if value < 0 else 1.0 for value in vector])[:, None]
+    return limbs
+
+
+def _carry(sums: IntArray) -> list[int]:
+    """Rows of signed sums, each worth 2^16 times the one before, as integers."""
+    n_limbs = sums.shape[1]
+    digits = np.empty(sums.shape, dtype="<u2")
+    carry = np.zeros(len(sums), dtype=np.int64)
+    for limb in range(n_limbs):
+        carry += sums[:, limb]
+        digits[:, limb] = carry & 0xFFFF
+        carry >>= VECTOR_LIMB_BITS
+    top = VECTOR_LIMB_BITS * n_limbs
+    return [
+        int.from_bytes(row.tobytes(), "little") + (high << top)
+        for row, high in zip(digits, carry.tolist(), strict=True)
+    ]

@@ -7,21 +7,16 @@
 pandas, scikit-learn and SciPy are imported where they are used, never with this package.
 """
 
-from fedleak.data.columns import ColumnEncoding
-from fedleak.data.decoding import decode, decode_cells
-from fedleak.data.encoding import EncodedTable, encode, load_table
-from fedleak.data.frames import from_arrays, from_pandas
+from fedleak.data.column_encoding import ColumnEncoding
+from fedleak.data.encoding import EncodedTable, decode, decode_cells, encode, load_table
 from fedleak.data.images import ImageSet, load_images
-from fedleak.data.labels import LabelEncoding
-from fedleak.data.partition.by_columns import ByColumns
+from fedleak.data.label_encoding import LabelEncoding
+from fedleak.data.partition.by_columns import ByColumns, ByRatio, VerticalPartition, split_vertical
 from fedleak.data.partition.by_correlation import ByCorrelation
-from fedleak.data.partition.by_ratio import ByRatio
-from fedleak.data.partition.holdout import split_holdout
-from fedleak.data.partition.horizontal import ByRowCount, ByRowRatio, HorizontalPartition, split_horizontal
-from fedleak.data.partition.label_skew import ByLabelSkew
-from fedleak.data.partition.patches import ByPatches, split_images
-from fedleak.data.partition.vertical import VerticalPartition, split_vertical
-from fedleak.data.raw import RawColumn, RawTable
+from fedleak.data.partition.by_patches import ByPatches, split_images
+from fedleak.data.partition.by_rows import ByLabelSkew, ByRowCount, ByRowRatio, HorizontalPartition, split_horizontal
+from fedleak.data.partition.shares import split_holdout
+from fedleak.data.raw_table import RawColumn, RawTable, from_arrays, from_pandas
 from fedleak.data.sources import load
 from fedleak.data.spec import DataSpec, EncodingOptions
 

@@ -1,23 +1,26 @@
-"""From a raw table to numbers, with every decision on record."""
+"""A raw table to numbers, with every decision on record, and back to the source's own words.
+
+Scaling is recorded column by column, so that it can be undone, also for what an attack has guessed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
-from fedleak.core.errors import DataError
-from fedleak.core.federation import Slice
-from fedleak.core.hints import listed, nearest_or_list
-from fedleak.data.columns import ColumnEncoding, encode_column
-from fedleak.data.labels import LabelEncoding, encode_labels, rows_of_classes
-from fedleak.data.raw import RawColumn, RawTable
-from fedleak.data.scaling import largest_row_norm, scale_columns
+from fedleak.core.errors import DataError, listed, nearest_or_list
+from fedleak.core.knowledge import ColumnKind
+from fedleak.core.whole.federation import Slice
+from fedleak.data.column_encoding import ColumnEncoding, encode_column
+from fedleak.data.label_encoding import LabelEncoding, encode_labels, rows_of_classes
+from fedleak.data.raw_table import RawColumn, RawTable
 from fedleak.data.sources import load
-from fedleak.data.spec import DataSpec, EncodingOptions, check_encoding_options
+from fedleak.data.spec import DataSpec, EncodingOptions, ScalingName, check_encoding_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,4 +173,88 @@ def _check_names(columns: tuple[str, ...]) -> None:
         raise DataError(
             f"encoded columns must have different names; one-hot encoding gives {twice[0]!r} twice. "
             'Rename the column in the source, or set categorical = "ordinal"'
+        )
+
+
+def decode(table: EncodedTable) -> tuple[RawColumn, ...]:
+    """The raw columns behind an encoded table. Cells that were filled in stay filled."""
+    return decode_cells(table.encoding, table.values)
+
+
+def decode_cells(encodings: Sequence[ColumnEncoding], encoded: FloatArray) -> tuple[RawColumn, ...]:
+    """Raw columns from encoded values (rows, len(encodings)): numbers in their unit, categories as texts.
+
+    Values need not be exact: integers are rounded, a code becomes the nearest category, and of one-hot columns the
+    largest wins.
+    """
+    if encoded.ndim != 2 or encoded.shape[1] != len(encodings):
+        raise DataError(f"values to decode must have {len(encodings)} columns; got shape {encoded.shape}")
+    groups: dict[str, list[int]] = {}
+    for position, encoding in enumerate(encodings):
+        groups.setdefault(encoding.source, []).append(position)
+    return tuple(
+        RawColumn(source, _decoded_source_column([encodings[i] for i in positions], encoded[:, positions]))
+        for source, positions in groups.items()
+    )
+
+
+def _decoded_source_column(encodings: Sequence[ColumnEncoding], encoded: FloatArray) -> AnyArray:
+    first = encodings[0]
+    original = np.column_stack([encoding.decode(encoded[:, i]) for i, encoding in enumerate(encodings)])
+    if first.level is not None:
+        levels = np.array([encoding.level for encoding in encodings], dtype=object)
+        winners: AnyArray = levels[np.argmax(original, axis=1)]
+        return winners
+    numbers = original[:, 0]
+    if first.is_categorical:
+        codes = np.clip(np.rint(numbers), 0, len(first.categories) - 1).astype(np.int64)
+        texts: AnyArray = np.array(first.categories, dtype=object)[codes]
+        return texts
+    if first.kind is ColumnKind.BINARY:
+        return np.where(numbers - first.low < first.high - numbers, first.low, first.high)
+    return np.rint(numbers) if first.kind is ColumnKind.INTEGER else numbers
+
+
+def scale_columns(
+    values: FloatArray, encodings: Sequence[ColumnEncoding], scaling: ScalingName
+) -> tuple[FloatArray, tuple[ColumnEncoding, ...]]:
+    """The scaled table and the encodings with their shift and scale. A constant column is shifted but never divided."""
+    steps = scaling.split("+")
+    shift, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    with np.errstate(all="ignore"):  # extreme columns are reported by name below
+        if "standard" in steps:
+            shift, scale = values.mean(axis=0), values.std(axis=0)
+        elif "minmax" in steps:
+            shift, scale = values.min(axis=0), np.ptp(values, axis=0)
+        constant = values.min(axis=0) == values.max(axis=0)
+        if steps[0] in ("standard", "minmax"):
+            shift, scale = np.where(constant, values[0], shift), np.where(constant, 1.0, scale)
+        _check_scales(shift, scale, encodings)
+        scaled = (values - shift) / scale
+        if "max-row-norm" in steps:
+            longest = largest_row_norm(scaled)
+            scale = scale * (longest if longest > 0 else 1.0)
+            scaled = (values - shift) / scale
+        _check_scales(np.abs(scaled).max(axis=0), scale, encodings)
+    return scaled, tuple(
+        replace(encoding, shift=float(shift[i]), scale=float(scale[i])) for i, encoding in enumerate(encodings)
+    )
+
+
+def largest_row_norm(values: FloatArray) -> float:
+    """The largest 2-norm of a row, without squaring numbers so small or large that their squares vanish."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    unit = values / largest
+    return largest * float(np.sqrt(np.max(np.einsum("ij,ij->i", unit, unit))))
+
+
+def _check_scales(offset: FloatArray, scale: FloatArray, encodings: Sequence[ColumnEncoding]) -> None:
+    usable = np.isfinite(offset) & np.isfinite(scale) & (scale > np.finfo(np.float64).tiny)
+    for position in np.flatnonzero(~usable):
+        encoding = encodings[int(position)]
+        raise DataError(
+            f"column {encoding.source!r} must have a range that can be scaled; got {encoding.low!r} to "
+            f"{encoding.high!r}. Change its unit in the source"
         )

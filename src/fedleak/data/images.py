@@ -9,12 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from fedleak.core.arrays import AnyArray, IntArray, freeze
-from fedleak.core.errors import DataError
-from fedleak.core.federation import Slice
-from fedleak.core.hints import nearest
+from fedleak.core.errors import DataError, nearest
+from fedleak.core.whole.federation import Slice
 from fedleak.data.sources import source_file
+from fedleak.data.sources.binary_files import pixel_names, read_arrays, samples
 from fedleak.data.sources.catalogue import not_found
-from fedleak.data.sources.npz import pixel_names, read_arrays, samples
 
 PartName = Literal["all", "train", "test"]
 PEAK_BYTE = 255

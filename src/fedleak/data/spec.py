@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields
 from typing import Literal, get_args
 
-from fedleak.core.errors import DataError
-from fedleak.core.hints import listed, nearest
-from fedleak.core.settings import setting
+from fedleak.core.errors import DataError, listed, nearest
+from fedleak.core.whole.federation import setting
 
 TaskName = Literal["binary", "multiclass", "regression", "none"]
 MissingPolicy = Literal["error", "mean", "drop"]

@@ -1,25 +1,25 @@
 """Defenses, one a file."""
 
-from fedleak.core.defense import Defense
 from fedleak.core.registry import Registry
+from fedleak.core.whole.hooks import Defense
 
 DEFENSES: Registry[Defense] = Registry(
     "defense",
     [
-        "fedleak.defenses.gaussian_noise:GaussianNoise",
-        "fedleak.defenses.dp_paillier:DpPaillier",
-        "fedleak.defenses.large_initialisation:LargeInitialisation",
-        "fedleak.defenses.larger_batch:LargerBatch",
-        "fedleak.defenses.local_steps:LocalSteps",
-        "fedleak.defenses.fresh_batches:FreshBatches",
-        "fedleak.defenses.selective_sharing:SelectiveSharing",
-        "fedleak.defenses.update_noise:UpdateNoise",
-        "fedleak.defenses.secret_shared_gradients:SecretSharedGradients",
-        "fedleak.defenses.rounding:Rounding",
-        "fedleak.defenses.top_label:TopLabel",
-        "fedleak.defenses.confidence_noise:ConfidenceNoise",
-        "fedleak.defenses.dropout:Dropout",
-        "fedleak.defenses.hidden_model:HiddenModel",
+        "fedleak.defenses.inexact_sharing:GaussianNoise",
+        "fedleak.defenses.inexact_sharing:DpPaillier",
+        "fedleak.defenses.changed_settings:LargeInitialisation",
+        "fedleak.defenses.changed_settings:LargerBatch",
+        "fedleak.defenses.changed_settings:LocalSteps",
+        "fedleak.defenses.changed_settings:FreshBatches",
+        "fedleak.defenses.inexact_sharing:SelectiveSharing",
+        "fedleak.defenses.inexact_sharing:UpdateNoise",
+        "fedleak.defenses.changed_settings:SecretSharedGradients",
+        "fedleak.defenses.coarse_confidences:Rounding",
+        "fedleak.defenses.coarse_confidences:TopLabel",
+        "fedleak.defenses.coarse_confidences:ConfidenceNoise",
+        "fedleak.defenses.changed_settings:Dropout",
+        "fedleak.defenses.changed_settings:HiddenModel",
         "fedleak.defenses.collaboration_check:CollaborationCheck",
         "fedleak.defenses.leak_check:LeakCheck",
     ],

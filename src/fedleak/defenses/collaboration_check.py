@@ -16,17 +16,15 @@ import numpy as np
 
 from fedleak.core import steps
 from fedleak.core.attack import Reference
-from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.core.federation import Federation
-from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Array, ModelSpec
-from fedleak.core.settings import setting
 from fedleak.core.steps import Role
-from fedleak.data.column_steps import regular_step
-from fedleak.defenses.joint_computation import at_confidences
-from fedleak.metrics.column_correlation import mean_absolute_correlation
+from fedleak.core.whole.federation import Federation, setting
+from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
+from fedleak.data.column_encoding import regular_step
+from fedleak.defenses.coarse_confidences import at_confidences
+from fedleak.metrics.error_by_correlation import mean_absolute_correlation
 
 
 @dataclass(frozen=True, eq=False)

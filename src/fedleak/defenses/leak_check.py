@@ -14,16 +14,14 @@ import numpy as np
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
-from fedleak.core.defense import Defense
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.core.federation import Federation
-from fedleak.core.hooks import Hook, LocalState
 from fedleak.core.payload import Array, ModelSpec, Scalar, Table
-from fedleak.core.settings import setting
 from fedleak.core.steps import Role
-from fedleak.data.column_steps import regular_step
-from fedleak.defenses.joint_computation import at_confidences
+from fedleak.core.whole.federation import Federation, setting
+from fedleak.core.whole.hooks import Defense, Hook, LocalState
+from fedleak.data.column_encoding import regular_step
+from fedleak.defenses.coarse_confidences import at_confidences
 from fedleak.models import opaque
 from fedleak.models.interpret import interpret
 from fedleak.models.inversion.cell_intervals import cell_intervals
@@ -32,9 +30,9 @@ from fedleak.models.inversion.grid_solution import solve_on_grid
 from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
 from fedleak.models.inversion.whole_equations import Grid, whole_equations
-from fedleak.models.linear import LinearModel
 from fedleak.models.model import Model
-from fedleak.models.tree import TreeModel
+from fedleak.models.score_models import LinearModel
+from fedleak.models.tree_models import TreeModel
 
 
 @dataclass(frozen=True)

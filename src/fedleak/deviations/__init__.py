@@ -1,13 +1,13 @@
 """What dishonest parties do, one behaviour a file."""
 
-from fedleak.core.deviation import Deviation
 from fedleak.core.registry import Registry
+from fedleak.core.whole.hooks import Deviation
 
 DEVIATIONS: Registry[Deviation] = Registry(
     "deviation",
     [
         "fedleak.deviations.packed_products:PackedProducts",
-        "fedleak.deviations.claimed_columns:ClaimedColumns",
-        "fedleak.deviations.fake_features:FakeFeatures",
+        "fedleak.deviations.extra_columns:ClaimedColumns",
+        "fedleak.deviations.extra_columns:FakeFeatures",
     ],
 )

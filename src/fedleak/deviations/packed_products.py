@@ -2,30 +2,37 @@
 
 Instead of its d features the party multiplies the partner's ciphertexts with u d random auxiliary ones, packs u
 products into each ciphertext and masks them as always. The partner decrypts d uniform residues, as in an honest
-round. The party unpacks u d equations in the batch's values and solves them. It then computes the product that an
-honest round would have given it, so the training goes on unchanged.
+round. The party unpacks u d equations in the batch's values and solves them, in exact integers. It then computes the
+product that an honest round would have given it, so the training goes on unchanged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 from fedleak.core import steps
-from fedleak.core.arrays import IntArray
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.attack import Reference
-from fedleak.core.deviation import Deviation
 from fedleak.core.errors import PlaintextRangeError
-from fedleak.core.hooks import Hook, HookKind, LocalState
 from fedleak.core.payload import Scalar
-from fedleak.core.settings import setting
-from fedleak.crypto import opened_shares
-from fedleak.crypto.masked_product import MaskedProduct, ProductInputs, UnmaskInputs, masked_product, unmask
-from fedleak.crypto.masks import add_masks, uniform_residues
+from fedleak.core.whole.federation import setting
+from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
+from fedleak.crypto import packing as opened_shares
+from fedleak.crypto.masks import (
+    MaskedProduct,
+    ProductInputs,
+    UnmaskInputs,
+    add_masks,
+    masked_product,
+    uniform_residues,
+    unmask,
+)
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
-from fedleak.deviations.integer_system import solve_integers
 
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
 
@@ -135,3 +142,48 @@ def _open(inputs: UnmaskInputs, pending: _Pending, local: LocalState) -> list[in
     # What the honest step gives, from the opened values: exact, so nobody's training changes.
     honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
     return [int(value) for value in honest]
+
+
+MAX_REFINEMENTS = 40
+MACHINE_WORD_BITS = 62
+
+
+def solve_integers(matrix: IntArray, right: Sequence[int]) -> list[int] | None:
+    """The unique integer solution of a system with at least as many equations as unknowns; None if there is none.
+
+    Least squares, rounding, and refinement with exact residuals: each pass gains the digits that the system's
+    condition leaves of float64. What is returned satisfies every equation exactly.
+    """
+    n_equations, n_unknowns = matrix.shape
+    if n_equations < n_unknowns:
+        return None
+    left, upper = qr(matrix.astype(np.float64), mode="economic")
+    pivots = np.abs(np.diag(upper))
+    if pivots.min() <= 1e-12 * pivots.max():
+        return None
+    wide = _is_wide(matrix, right)
+    exact_matrix = matrix.astype(object) if wide else matrix
+    target = np.array(right, dtype=object if wide else np.int64)
+    solution = np.zeros(n_unknowns, dtype=exact_matrix.dtype)
+    for _ in range(MAX_REFINEMENTS):
+        # In machine words the product may wrap, but the difference is small, so modulo 2^64 it is right.
+        rest = target - exact_matrix @ solution
+        if not rest.any():
+            return [int(value) for value in solution]
+        correction = _rounded(solve_triangular(upper, left.T @ rest.astype(np.float64)), wide)
+        if not correction.any():
+            return None
+        solution = solution + correction
+    return None
+
+
+def _is_wide(matrix: IntArray, right: Sequence[int]) -> bool:
+    largest = max(abs(value) for value in right)
+    return largest.bit_length() > MACHINE_WORD_BITS or int(np.abs(matrix).max()).bit_length() > MACHINE_WORD_BITS
+
+
+def _rounded(values: FloatArray, wide: bool) -> AnyArray:
+    rounded: FloatArray = np.rint(values)
+    if wide:
+        return np.array([int(value) for value in rounded], dtype=object)
+    return np.clip(rounded, -(2.0**MACHINE_WORD_BITS), 2.0**MACHINE_WORD_BITS).astype(np.int64)

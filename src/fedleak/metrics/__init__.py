@@ -1,16 +1,16 @@
 """Scores of a guess against the truth, one metric a file."""
 
+from fedleak.core.adversary import SecretKind
 from fedleak.core.registry import Registry
-from fedleak.core.secret import SecretKind
 from fedleak.metrics.metric import Metric
 
 METRICS: Registry[Metric] = Registry(
     "metric",
     [
-        "fedleak.metrics.label_accuracy:LabelAccuracy",
-        "fedleak.metrics.cells_recovered:CellsRecovered",
-        "fedleak.metrics.mean_error:MeanError",
-        "fedleak.metrics.squared_error:SquaredError",
+        "fedleak.metrics.cell_metrics:LabelAccuracy",
+        "fedleak.metrics.cell_metrics:CellsRecovered",
+        "fedleak.metrics.cell_metrics:MeanError",
+        "fedleak.metrics.cell_metrics:SquaredError",
         "fedleak.metrics.interval_score:IntervalScore",
         "fedleak.metrics.branching_rate:BranchingRate",
         "fedleak.metrics.error_by_correlation:ErrorByOwnCorrelation",

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fedleak.core.adversary import Secret, SecretKind, Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
-from fedleak.core.guess import Guess
+from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.secret import Secret, SecretKind, Symmetry
-from fedleak.core.truth import SecretValues
+from fedleak.core.whole.truth import SecretValues
 
 LARGEST_GUESS = 1e100  # guesses further out are not told apart, so that their squared errors stay finite
 

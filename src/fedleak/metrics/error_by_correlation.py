@@ -6,17 +6,15 @@ from abc import abstractmethod
 
 import numpy as np
 
+from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray
-from fedleak.core.guess import Guess
+from fedleak.core.attack import Guess
+from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import SecretKind, Symmetry
-from fedleak.core.truth import SecretValues, Served
+from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.bootstrap import N_RESAMPLES
-from fedleak.metrics.column_correlation import mean_absolute_correlation
-from fedleak.metrics.metric import Metric
-from fedleak.metrics.squared_error import squared_errors
+from fedleak.metrics.cell_metrics import squared_errors
+from fedleak.metrics.metric import N_RESAMPLES, Metric
 
 FEWEST_COLUMNS = 4  # with fewer, a rank correlation says nothing
 
@@ -103,3 +101,19 @@ def _interval(error: FloatArray, correlation: FloatArray, rng: np.random.Generat
     found = (first * second).sum(axis=1)[usable] / lengths[usable]
     low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
+
+
+def mean_absolute_correlation(known: FloatArray, hidden: FloatArray) -> FloatArray:
+    """For each hidden column, the mean over the known columns of |Pearson's r|.
+
+    With the adversary's columns it is eq. 16, with the confidences eq. 17. A constant column has correlation 0.
+    """
+    first, second = _standardised(known), _standardised(hidden)
+    correlation = np.abs(first.T @ second)
+    return np.asarray(correlation.mean(axis=0)) if len(correlation) else np.zeros(hidden.shape[1])
+
+
+def _standardised(columns: FloatArray) -> FloatArray:
+    centred = columns - columns.mean(axis=0)
+    length = np.linalg.norm(centred, axis=0)
+    return np.asarray(centred / np.where(length > 1e-12, length, np.inf))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray
-from fedleak.core.guess import Guess
+from fedleak.core.attack import Guess
+from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import SecretKind, Symmetry
-from fedleak.core.truth import SecretValues, Served
+from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import told, unknown_cells
-from fedleak.metrics.bootstrap import mean_interval
-from fedleak.metrics.metric import CellMetric
+from fedleak.metrics.metric import CellMetric, mean_interval
 
 MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alpha for 80 % intervals
 

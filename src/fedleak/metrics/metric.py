@@ -1,4 +1,4 @@
-"""What every metric offers, and the way that all of them take from a guess to a score."""
+"""What every metric offers, and the way that all of them take from a guess to a score with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray
-from fedleak.core.guess import Guess
+from fedleak.core.attack import Guess
+from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import SecretKind, Symmetry
-from fedleak.core.truth import SecretValues, Served
+from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.bootstrap import mean_interval
 
 MATCHED_DRAWS = 10
 
@@ -104,3 +103,27 @@ class CellMetric(Metric):
     @abstractmethod
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         """What the best guess from prior knowledge scores on the unknown cells."""
+
+
+N_RESAMPLES = 1000
+MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the cost bounded
+
+
+def mean_interval(rows: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
+    """Interval of the mean of one figure a row; rows, not cells, are the independent units."""
+    return ratio_interval(rows, np.ones(len(rows)), rng)
+
+
+def ratio_interval(parts: FloatArray, wholes: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
+    """Interval of sum(parts) / sum(wholes), with a part and a whole (above 0) for each row."""
+    if len(parts) == 0:
+        raise ValueError("an interval needs at least one row")
+    units, sizes = parts, wholes
+    if len(parts) > MAX_UNITS:
+        blocks = np.array_split(rng.permutation(len(parts)), MAX_UNITS)
+        units = np.array([parts[block].sum() for block in blocks])
+        sizes = np.array([wholes[block].sum() for block in blocks])
+    picks = rng.integers(len(units), size=(N_RESAMPLES, len(units)))
+    means = units[picks].sum(axis=1) / sizes[picks].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)

@@ -6,13 +6,11 @@ confidences = model.confidences(rows)     # (rows, classes)
 """
 
 from fedleak.models.convert import convert
-from fedleak.models.forest import ForestModel
 from fedleak.models.interpret import interpret
-from fedleak.models.linear import LinearModel, Link
 from fedleak.models.model import Model
-from fedleak.models.network import NetworkModel
 from fedleak.models.opaque import OpaqueModel
-from fedleak.models.tree import TreeModel, TreeOutput
+from fedleak.models.score_models import LinearModel, Link, NetworkModel
+from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
 
 __all__ = [
     "ForestModel",

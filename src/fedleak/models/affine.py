@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.models.forest import ForestModel
-from fedleak.models.linear import LinearModel
 from fedleak.models.model import Model
-from fedleak.models.network import NetworkModel
 from fedleak.models.opaque import OpaqueModel
-from fedleak.models.tree import TreeModel
+from fedleak.models.score_models import LinearModel, NetworkModel
+from fedleak.models.tree_models import ForestModel, TreeModel
 
 
 def behind_scaler(model: Model, shift: FloatArray, scale: FloatArray) -> Model:

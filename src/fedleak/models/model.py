@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.errors import InputError
-from fedleak.core.hints import nearest_or_list
+from fedleak.core.errors import InputError, nearest_or_list
 from fedleak.core.payload import ModelSpec, ScalarValue
 
 FORMAT_VERSION = 1

@@ -1,15 +1,18 @@
-"""An experiment of a paper: it yields rows, each with our figures and the paper's side by side."""
+"""An experiment of a paper yields rows, our figures beside the paper's; the one runner makes a result of them."""
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedleak.audit.progress import Progress
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.trial.progress import Progress
+from fedleak.trial.provenance import environment
 
 Figures = Mapping[str, float | None]
 
@@ -71,3 +74,56 @@ class Experiment(ABC):
     def has_picture(cls) -> bool:
         """Whether there is one can be asked before anything is measured."""
         return cls.panels is not Experiment.panels
+
+
+@dataclass(frozen=True)
+class Result:
+    experiment: str
+    quick: bool
+    seeds: tuple[int, ...]
+    rows: tuple[Row, ...]
+    seconds: float
+    environment: dict[str, ScalarValue]
+    complete: bool  # False where it was interrupted
+
+
+def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Result:
+    """Run an experiment; Ctrl-C ends it with the rows that there are."""
+    began = time.perf_counter()
+    rows: list[Row] = []
+    complete = True
+    try:
+        rows.extend(experiment.rows(quick=quick, progress=progress))
+    except KeyboardInterrupt:
+        complete = False
+    seconds = time.perf_counter() - began
+    seeds = experiment.seeds(quick=quick)
+    return Result(experiment.name, quick, seeds, tuple(rows), seconds, environment(), complete)
+
+
+def result_json(result: Result) -> dict[str, object]:
+    return {
+        "experiment": result.experiment,
+        "quick": result.quick,
+        "complete": result.complete,
+        "seeds": list(result.seeds),
+        "rows": [
+            {
+                "setting": dict(row.setting),
+                "measured": _finite(row.measured),
+                "paper": None if row.paper is None else _finite(row.paper),
+                "baseline": None if row.baseline is None else _finite(row.baseline),
+                "note": row.note,
+            }
+            for row in result.rows
+        ],
+        "seconds": result.seconds,
+        "environment": result.environment,
+    }
+
+
+def _finite(figures: Figures) -> dict[str, float | None]:
+    """JSON has no NaN: what was not measured is null."""
+    return {
+        name: None if value is None or not math.isfinite(value) else float(value) for name, value in figures.items()
+    }

@@ -1,16 +1,16 @@
 """Federated protocols, one a file."""
 
-from fedleak.core.protocol import Protocol
 from fedleak.core.registry import Registry
+from fedleak.core.whole.protocol import Protocol
 
 PROTOCOLS: Registry[Protocol] = Registry(
     "protocol",
     [
-        "fedleak.protocols.vertical.logistic:VerticalLogistic",
-        "fedleak.protocols.horizontal.logistic:HorizontalLogistic",
-        "fedleak.protocols.vertical.logistic_arbiter:VerticalLogisticArbiter",
-        "fedleak.protocols.vertical.linear_arbiter:VerticalLinearArbiter",
-        "fedleak.protocols.horizontal.linear:HorizontalLinear",
-        "fedleak.protocols.prediction.serving:VerticalPrediction",
+        "fedleak.protocols.linear.vertical_logistic:VerticalLogistic",
+        "fedleak.protocols.averaging.horizontal_logistic:HorizontalLogistic",
+        "fedleak.protocols.linear.vertical_arbiter:VerticalLogisticArbiter",
+        "fedleak.protocols.linear.vertical_arbiter:VerticalLinearArbiter",
+        "fedleak.protocols.averaging.horizontal_linear:HorizontalLinear",
+        "fedleak.protocols.prediction.vertical_prediction:VerticalPrediction",
     ],
 )

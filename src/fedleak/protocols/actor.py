@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fedleak.core.errors import MissingFromViewError
-from fedleak.core.hooks import Hook, HookKind
-from fedleak.core.message import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.payload import Payload
-from fedleak.core.sink import Sink
 from fedleak.core.steps import Role, Step
+from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
+from fedleak.core.whole.hooks import Hook, HookKind
+from fedleak.core.whole.run import Sink
 
 ValueT = TypeVar("ValueT")
 InputsT = TypeVar("InputsT")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fedleak.core.adversary import Secret
 from fedleak.core.finding import Finding, Mode, Outcome, Severity
-from fedleak.core.secret import Secret
-from fedleak.report.outcomes import ANSWERS, DECIDED, reason_of
-from fedleak.report.wording import share_recovered
+from fedleak.report.wording import ANSWERS, DECIDED, reason_of, share_recovered
 
 Aim = tuple[tuple[str, ...], Mode, Secret]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedleak.core.finding import Finding, Outcome
-from fedleak.core.report import Report, RunSummary
+from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.report.cases import aim, opponents, worst_leak
-from fedleak.report.figures import figure, metric_words
-from fedleak.report.outcomes import ANSWERS
+from fedleak.report.numbers import figure, metric_words
+from fedleak.report.wording import ANSWERS
 
 WORTH = ("test_accuracy", "accuracy")  # what a model is judged by, the best first
 

@@ -14,8 +14,7 @@ from enum import StrEnum
 from math import isfinite
 from typing import NoReturn, TypeVar
 
-from fedleak.core.errors import FileFormatError
-from fedleak.core.hints import nearest_or_list
+from fedleak.core.errors import FileFormatError, nearest_or_list
 
 MAX_CHARACTERS = 16 * 2**20
 MAX_DEPTH = 40

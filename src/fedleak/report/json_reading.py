@@ -6,12 +6,22 @@ from types import MappingProxyType
 
 import numpy as np
 
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Exhibit, Finding, Mode, Outcome, Severity, Theory
-from fedleak.core.report import SCHEMA_VERSION, Report, RunSummary
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import Secret, SecretKind
+from fedleak.core.finding import (
+    SCHEMA_VERSION,
+    Better,
+    Exhibit,
+    Finding,
+    Mode,
+    Outcome,
+    Report,
+    RunSummary,
+    Score,
+    Severity,
+    Theory,
+)
 from fedleak.report.json_node import Node
 
 REPORT_KEYS = ("schema_version", "scenario", "environment", "runs", "findings", "advice")

@@ -14,17 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fedleak.core.finding import Finding, Outcome, Severity
-from fedleak.core.report import Report, RunSummary
-from fedleak.report.agreement import Agreement, agreement
+from fedleak.core.finding import Finding, Outcome, Report, RunSummary, Severity
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
-from fedleak.report.figures import MISSING, count, duration, figure, interval, metric_words, percent
-from fedleak.report.outcomes import OUTCOME_WORDS, reason_of
-from fedleak.report.safe_text import visible
-from fedleak.report.terminal_name import Name
-from fedleak.report.verdict import statement
-from fedleak.report.wording import left_out, owned, scores_cells, severity_words, who
+from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
+from fedleak.report.safe_text import Name, visible
+from fedleak.report.verdict import Agreement, agreement, statement
+from fedleak.report.wording import OUTCOME_WORDS, left_out, owned, reason_of, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills

@@ -1,18 +1,28 @@
-"""The answer in plain words: what the worst leak is, what it means for the data owner, and what helps."""
+"""The sentence on top of a report, and whether theory and measurement agree."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 
-from fedleak.core.finding import Finding, Outcome
-from fedleak.core.report import Report
-from fedleak.core.secret import SecretKind
+from fedleak.core.adversary import SecretKind
+from fedleak.core.attack import Verdict
+from fedleak.core.finding import Finding, Outcome, Report
 from fedleak.report.cases import Aim, aim, gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
-from fedleak.report.figures import count
-from fedleak.report.outcomes import ANSWERS, DECIDED
-from fedleak.report.wording import RECOVERS_FROM, joined, leak_sentence, owner_words, possessive, share_recovered, who
+from fedleak.report.numbers import count, percent
+from fedleak.report.wording import (
+    ANSWERS,
+    DECIDED,
+    RECOVERS_FROM,
+    joined,
+    leak_sentence,
+    owner_words,
+    possessive,
+    share_recovered,
+    who,
+)
 
 CONSEQUENCES = {
     SecretKind.LABELS: "The label is what {owner} knows about each person: who defaulted, who is ill, who bought.",
@@ -127,3 +137,60 @@ def _tally(report: Report) -> str:
     if n_silent:
         parts.append(f"{n_silent} neither (none of these is a zero)")
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."
+
+
+NEARLY_ALL = 0.95  # of the cells: the rest may be lost to rounding and ill-conditioning
+
+
+class Agreement(StrEnum):
+    AGREES = "agrees"
+    FALLS_SHORT = "falls short"
+    DISAGREES = "disagrees"
+    NO_PREDICTION = "no prediction"
+    NO_MEASUREMENT = "no measurement"
+
+
+def agreement(finding: Finding) -> Agreement:
+    if finding.outcome in {Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED}:
+        return Agreement.NO_MEASUREMENT
+    leaked = finding.outcome is Outcome.LEAK
+    match finding.theory.verdict:
+        case Verdict.EXACT:
+            return _against_exact(finding) if leaked else Agreement.DISAGREES
+        case Verdict.PARTIAL:
+            return Agreement.AGREES if leaked else Agreement.DISAGREES
+        case Verdict.IMPOSSIBLE:
+            return Agreement.DISAGREES if leaked else Agreement.AGREES
+    return Agreement.NO_PREDICTION
+
+
+def agreement_words(finding: Finding) -> str:
+    """A sentence of what theory said and whether the run bore it out."""
+    predicted = PREDICTED.get(finding.theory.verdict, "Theory makes no prediction here.")
+    match agreement(finding):
+        case Agreement.AGREES:
+            return f"{predicted} The measurement agrees."
+        case Agreement.FALLS_SHORT:
+            return f"{predicted} The measurement falls short: {percent(share_recovered(finding))}."
+        case Agreement.DISAGREES:
+            return f"{predicted} The measurement disagrees: {MEASURED[finding.outcome]}."
+        case Agreement.NO_MEASUREMENT:
+            return f"{predicted} There is no measurement to hold against it."
+    return predicted
+
+
+PREDICTED = {
+    Verdict.EXACT.value: "Theory expects exact recovery.",
+    Verdict.PARTIAL.value: "Theory expects partial recovery.",
+    Verdict.IMPOSSIBLE.value: "Theory says that recovery is impossible.",
+}
+MEASURED = {
+    Outcome.LEAK: "the attack beat its baseline",
+    Outcome.NO_LEAK: "the attack did not beat its baseline",
+    Outcome.NOT_IDENTIFIABLE: "the view does not determine the secret",
+}
+
+
+def _against_exact(finding: Finding) -> Agreement:
+    share = share_recovered(finding)
+    return Agreement.AGREES if share is None or share >= NEARLY_ALL else Agreement.FALLS_SHORT

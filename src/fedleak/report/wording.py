@@ -1,15 +1,13 @@
-"""The words of a report, shared by terminal and page: who learns what of whom, and how well."""
+"""The words of a report: what attacks, secrets, outcomes and figures are called."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
 
-from fedleak.core.finding import Finding, Mode, Severity
-from fedleak.core.score import Better, Score
-from fedleak.core.secret import JOINT, Secret, SecretKind
-from fedleak.report.figures import MISSING, figure, is_share, metric_words, percent
-from fedleak.report.outcomes import DECIDED
+from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity
+from fedleak.report.numbers import MISSING, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
@@ -130,3 +128,29 @@ def _beside(finding: Finding) -> str:
     if score is not None and _is_hit_rate(score) and share == score.value:
         words += f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
     return words
+
+
+DECIDED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})  # the others are neither, and none of them is a zero
+ANSWERS = DECIDED | {Outcome.NOT_IDENTIFIABLE}
+
+OUTCOME_WORDS = {
+    Outcome.LEAK: "leak",
+    Outcome.NO_LEAK: "no leak found",
+    Outcome.NOT_IDENTIFIABLE: "not identifiable",
+    Outcome.UNDETERMINED: "undetermined",
+    Outcome.SKIPPED: "skipped",
+    Outcome.ERRORED: "errored",
+}
+OUTCOME_MEANING = {
+    Outcome.LEAK: "The attack did better than prior knowledge alone allows.",
+    Outcome.NO_LEAK: "This attack did no better than prior knowledge alone; another one might.",
+    Outcome.NOT_IDENTIFIABLE: "Several secrets fit what the adversary sees, so this attack cannot tell which is true.",
+    Outcome.UNDETERMINED: "The attack ended without deciding, for want of budget or evidence.",
+    Outcome.SKIPPED: "The attack was not run: something that it needs was missing.",
+    Outcome.ERRORED: "The attack failed while it ran.",
+}
+
+
+def reason_of(finding: Finding) -> str:
+    """The finding's own reason, or else what its outcome means."""
+    return finding.why or OUTCOME_MEANING[finding.outcome]

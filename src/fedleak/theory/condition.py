@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
-from fedleak.core.capability import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.steps import Role
 

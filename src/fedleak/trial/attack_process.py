@@ -24,13 +24,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedleak.core import errors
+from fedleak.core.attack import Guess
 from fedleak.core.errors import FedleakError, OracleError
-from fedleak.core.guess import Guess
 from fedleak.core.oracle import Answer, Exchange, Oracle, OracleSpec
 from fedleak.core.payload import Payload
-from fedleak.core.storage.guess import guess_to_bytes, payload_to_bytes
-from fedleak.core.storage.view import load_view
 from fedleak.core.view import View
+from fedleak.storage.view_and_guess import guess_to_bytes, load_view, payload_to_bytes
 from fedleak.trial.shut_off import shut_off_attempt, shut_off_process
 from fedleak.trial.wire import Kind, Request, Wire
 

@@ -9,18 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray
-from fedleak.core.attack import Attack
+from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
-from fedleak.core.finding import Exhibit
-from fedleak.core.guess import Guess, Status
+from fedleak.core.finding import Exhibit, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.score import Score
-from fedleak.core.secret import Secret
-from fedleak.core.truth import SecretValues, Truth
+from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned, answers_of
-from fedleak.metrics.cells_recovered import CellsRecovered, recovered_share
+from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
 
 MAX_EXHIBIT_CELLS = 300
 
@@ -76,9 +74,7 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
     )
 
 
-def _cells_recovered(
-    guess: Guess, values: SecretValues, knowledge: Knowledge, attack: type[Attack]
-) -> float | None:
+def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, attack: type[Attack]) -> float | None:
     kind = guess.secret.kind
     if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
         return None

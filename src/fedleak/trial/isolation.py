@@ -28,13 +28,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fedleak.core.attack import Attack
+from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import FedleakError, OracleError
-from fedleak.core.guess import Guess, Status
 from fedleak.core.oracle import Oracle
-from fedleak.core.storage.guess import guess_from_bytes, payload_from_bytes
-from fedleak.core.storage.view import save_view
 from fedleak.core.view import View
+from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
 from fedleak.trial.wire import Kind, Request, Wire
 
@@ -123,15 +121,18 @@ class Chamber:
         self._lock = threading.Lock()
 
     def attempt(
-        self, attack: Attack, view: View, *, rng: np.random.Generator, limits: Limits = Limits()  # noqa: B008
+        self,
+        attack: Attack,
+        view: View,
+        *,
+        rng: np.random.Generator,
+        limits: Limits = Limits(),  # noqa: B008
     ) -> Guess:
         """The guess of an attack on ``view``, whose messages and records are those that the chamber holds."""
         self._isolation.preload(attack.preloads)
         specs = {name: oracle.spec for name, oracle in view.oracles.items()}
         strict = any(action == "error" and category is Warning for action, _, category, _, _ in warnings.filters)
-        request = Request(
-            attack, view.target, view.facts, view.knowledge, specs, rng, limits.memory_bytes, strict
-        )
+        request = Request(attack, view.target, view.facts, view.knowledge, specs, rng, limits.memory_bytes, strict)
         with self._lock:
             wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
         try:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from fedleak.core.attack import Attack
-from fedleak.core.defense import Defense
-from fedleak.core.deviation import Deviation
+from fedleak.core.adversary import Secret
+from fedleak.core.attack import Attack, Guess
 from fedleak.core.facts import Facts
-from fedleak.core.failure import in_one_line
-from fedleak.core.federation import Federation
-from fedleak.core.guess import Guess
-from fedleak.core.hooks import Hook
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.protocol import Protocol
-from fedleak.core.run import Run
-from fedleak.core.secret import Secret
-from fedleak.core.sink import MemorySink, Sink
-from fedleak.core.storage.guess import guess_from_bytes, guess_to_bytes
 from fedleak.core.view import View
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.run import Run
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt, Failure, scored
 from fedleak.trial.isolation import AttackFailedError, Chamber, Limits, can_isolate, shared_isolation
@@ -46,9 +36,7 @@ class Played:
     def seen_by(self, coalition: tuple[str, ...]) -> Facts:
         """The public facts, with what this coalition has to work with."""
         protocol = PROTOCOLS.get(self.federation.protocol)
-        return self.facts.seen_by(
-            coalition, protocol.reveals(self.federation.settings, self.facts.parties, coalition)
-        )
+        return self.facts.seen_by(coalition, protocol.reveals(self.federation.settings, self.facts.parties, coalition))
 
     def view(
         self,

@@ -14,12 +14,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from fedleak.core.adversary import Secret
 from fedleak.core.attack import Attack
 from fedleak.core.errors import FileFormatError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import OracleSpec
-from fedleak.core.secret import Secret
 
 _HEAD = struct.Struct(">BQ")
 MAX_FRAME_BYTES = 1 << 34

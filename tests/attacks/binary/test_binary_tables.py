@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.attacks.binary.binary_table import Outcome, binary_tables, sorted_rows
+from fedleak.attacks.binary.binary_table import Outcome, binary_flaw, binary_tables, sorted_rows, with_ones
 from fedleak.attacks.binary.block_reduction import strengthen
-from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.column_search import search_columns
-from fedleak.attacks.binary.lattice import reduced_lattice
-from fedleak.attacks.binary.moments import binary_flaw, with_ones
-from fedleak.attacks.binary.row_candidates import row_candidates
-from fedleak.attacks.binary.row_selection import select_rows
+from fedleak.attacks.binary.lattice import reduced_lattice, row_candidates
+from fedleak.attacks.binary.table_search import Budget, OutOfBudgetError, search_columns, select_rows
 from fedleak.core.exact_integers import matrix, reduce_gram, to_array
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.attacks.gram.estimate import GramEstimate, estimate_gram
-from fedleak.attacks.gram.repeated_batch import naive_gram
-from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.attacks.gram.trajectory import Round, Trajectory
+from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram, naive_gram
+from fedleak.attacks.residuals.trajectory import Round, Trajectory
+from fedleak.attacks.verdicts import NotIdentified
 
 
 def train(

@@ -8,10 +8,9 @@ import pytest
 from federations import run, sealed, seen, vertical
 from fedleak.attacks import ATTACKS
 from fedleak.attacks.gram.gram_recovery import GramRecovery
-from fedleak.core.attack import Verdict
-from fedleak.core.guess import Status
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.theory.li2021.gram_recovery import n_unknowns
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.attack import Status, Verdict
+from fedleak.theory.inner_products import n_unknowns
 
 GRAM = Secret(SecretKind.GRAM, "fintech")
 

@@ -3,7 +3,7 @@
 **Certificate.** Let E = [X | 1], and let its columns generate ℤᵐ (rank m, index 1). If a binary X′ has the same α, then
 E′ = [X′ | 1] has the same Gram matrix as E, because x·1 = x·x. Some rotation takes E to E′, hence ℤᵐ to a lattice of
 determinant 1 within ℤᵐ, which is ℤᵐ; a rotation of ℤᵐ onto itself permutes the unit vectors up to sign, and since it
-keeps 1, it is a permutation. So X′ is X with its rows reordered.
+keeps 1, it is a permutation. So X′ is X with its rows reordered. An α that no binary table has is told why.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ from enum import StrEnum
 import numpy as np
 
 from fedleak.attacks.binary.block_reduction import strengthen
-from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
-from fedleak.attacks.binary.column_search import search_columns
-from fedleak.attacks.binary.lattice import ReducedLattice, reduced_lattice
-from fedleak.attacks.binary.moments import binary_flaw, with_ones
-from fedleak.attacks.binary.row_candidates import row_candidates
-from fedleak.attacks.binary.row_selection import select_rows
+from fedleak.attacks.binary.lattice import ReducedLattice, reduced_lattice, row_candidates
+from fedleak.attacks.binary.table_search import Budget, OutOfBudgetError, search_columns, select_rows
 from fedleak.core.arrays import IntArray
 from fedleak.core.exact_integers import to_array
 
@@ -117,3 +113,47 @@ def sorted_rows(table: IntArray) -> IntArray:
 
 def _is_solution(table: IntArray, gram: IntArray) -> bool:
     return bool(((table == 0) | (table == 1)).all() and np.array_equal(table.T @ table, gram))
+
+
+FLOAT_SLACK = 1e-6  # of the largest entry: a matrix with an eigenvalue below minus this is not semidefinite
+
+
+def binary_flaw(gram: IntArray, n_rows: int | None = None) -> str | None:
+    """Why no table of zeros and ones (of ``n_rows`` rows, if known) has these inner products; None if nothing speaks
+    against it. For 0/1 columns α_ij counts the rows in which both are 1, and α_ii those in which one is."""
+    ones = gram.diagonal()
+    if not np.array_equal(gram, gram.T):
+        return "α is not symmetric"
+    if (gram < 0).any():
+        return f"α has a negative entry ({gram.min()}), and counts are not negative"
+    if (gram > np.minimum.outer(ones, ones)).any():
+        return "two columns share more ones than one of them has"
+    if n_rows is not None and (ones > n_rows).any():
+        return f"a column has {ones.max()} ones in {n_rows} rows"
+    if n_rows is not None and (np.add.outer(ones, ones) - gram > n_rows).any():
+        return f"two columns need more than {n_rows} rows"
+    return not_semidefinite(gram if n_rows is None else with_ones(gram, n_rows))
+
+
+def not_semidefinite(gram: IntArray) -> str | None:
+    slack = FLOAT_SLACK * max(1.0, float(gram.diagonal().max(initial=0)))
+    try:
+        np.linalg.cholesky(gram + slack * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(gram.astype(np.float64))[0]
+        return f"α is not positive semidefinite (smallest eigenvalue {smallest:.3g})"
+    return None
+
+
+def with_ones(gram: IntArray, n_rows: int) -> IntArray:
+    """The Gram matrix with the all-ones column appended.
+
+    For a binary column x·1 = x·x, so the column that nobody sent has known inner products with all others. It makes
+    lattices finer and fixes the signs of the rows.
+    """
+    d = len(gram)
+    extended = np.empty((d + 1, d + 1), dtype=np.int64)
+    extended[:d, :d] = gram
+    extended[d, :d] = extended[:d, d] = gram.diagonal()
+    extended[d, d] = n_rows
+    return extended

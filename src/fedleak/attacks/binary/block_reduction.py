@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.binary.budget import Budget, OutOfBudgetError
 from fedleak.attacks.binary.lattice import ReducedLattice
+from fedleak.attacks.binary.table_search import Budget, OutOfBudgetError
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.exact_integers import matrix, reduce_gram, to_array
 

@@ -1,7 +1,11 @@
-"""A reduced basis of the lattice that integer columns generate, from their inner products alone.
+"""The lattice that integer columns generate, from their inner products alone, and the binary rows that it can contain.
 
 The columns of X lie in ℤᵐ and generate a lattice L. Their Gram matrix fixes L up to a rotation; a reduced basis of L
 with the coordinates of every column in it is all that the later steps need. Everything is exact.
+
+A row x of X is a functional on L: a vector of the dual lattice whose norm, the row's leverage xᵀ α⁺ x, is at most 1.
+Fincke–Pohst enumeration in a reduced basis lists all such vectors; those with binary values on every column, and 1 on
+the all-ones column, are the candidates.
 """
 
 from __future__ import annotations
@@ -12,10 +16,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
-from fedleak.attacks.binary.span import independent_columns
-from fedleak.core.arrays import IntArray
-from fedleak.core.exact_integers import Rows, matrix, reduce_gram, solve_rational
+from fedleak.attacks.binary.table_search import Budget
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.exact_integers import Rows, matrix, reduce_gram, solve_rational, to_array
 
 if TYPE_CHECKING:
     from flint import fmpz_mat
@@ -106,3 +111,66 @@ def _extended_gcd(a: int, b: int) -> tuple[int, int, int]:
         x, next_x = next_x, x - quotient * next_x
         y, next_y = next_y, y - quotient * next_y
     return a, x, y
+
+
+# With the largest remaining column taken first, remainders of integer columns are either of the order of 0.1 or
+# rounding. Between these bounds only exact arithmetic decides.
+SURELY_NONZERO = 1e-3
+SURELY_ZERO = 1e-8
+
+
+def independent_columns(gram: IntArray) -> list[int]:
+    """Positions of independent columns, as many as the rank (Cholesky with pivoting; exact where floats may err)."""
+    scale = max(float(gram.diagonal().max(initial=0)), 1.0)
+    factor, order, rank, _ = dpstrf(gram.astype(np.float64), tol=SURELY_ZERO * scale)
+    chosen = (order[:rank] - 1).tolist()
+    while chosen and float(factor[len(chosen) - 1, len(chosen) - 1]) ** 2 < SURELY_NONZERO * scale:
+        if matrix(gram[np.ix_(chosen, chosen)]).det() != 0:
+            break
+        chosen.pop()
+    return sorted(chosen)
+
+
+SLACK = 1e-7  # on the norm, against rounding: it lets candidates in, and exact arithmetic decides on them later
+
+
+def row_candidates(lattice: ReducedLattice, budget: Budget) -> IntArray:
+    """Rows (candidates, columns); the lattice's last column must be the all-ones column, which is left out."""
+    basis = to_array(lattice.basis_gram).astype(np.float64)
+    coordinates = to_array(lattice.coordinates)
+    form: FloatArray = np.asarray(np.linalg.inv(basis), dtype=np.float64)
+    values = _short_vectors(form, 1.0 + SLACK, budget)
+    rows = values @ coordinates
+    # A vector and its negative are both listed once: the all-ones column tells which of them is a row.
+    rows = np.concatenate([rows, -rows])
+    binary = (rows[:, -1] == 1) & ((rows == 0) | (rows == 1)).all(axis=1)
+    found: IntArray = np.unique(rows[binary][:, :-1], axis=0)
+    return found
+
+
+def _short_vectors(form: FloatArray, bound: float, budget: Budget) -> IntArray:
+    """Integer y ≠ 0 with yᵀ form y ≤ bound, one of each ±pair; breadth first, a level at a time."""
+    n = len(form)
+    upper = np.linalg.cholesky(form).T  # yᵀ form y = |upper y|², decided from the last coordinate upwards
+    diagonal = upper.diagonal()
+    ratios = upper / diagonal[:, None]
+    partial = np.zeros((1, n), dtype=np.int64)
+    left = np.array([bound])
+    for level in range(n - 1, -1, -1):
+        centre = -partial[:, level + 1 :] @ ratios[level, level + 1 :]
+        reach = np.sqrt(np.maximum(left, 0.0)) / diagonal[level]
+        low = np.ceil(centre - reach - 1e-9).astype(np.int64)
+        high = np.floor(centre + reach + 1e-9).astype(np.int64)
+        # With all later coordinates zero, y and -y are the same search: keep the non-negative half.
+        untouched = ~partial[:, level + 1 :].any(axis=1)
+        low = np.where(untouched, np.maximum(low, 0), low)
+        counts = np.maximum(high - low + 1, 0)
+        budget.spend(int(counts.sum()))
+        parent = np.repeat(np.arange(len(partial)), counts)
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        value = low[parent] + np.arange(len(parent)) - first
+        left = left[parent] - ((value - centre[parent]) * diagonal[level]) ** 2
+        partial = partial[parent]
+        partial[:, level] = value
+        partial, left = partial[left >= -SLACK], left[left >= -SLACK]
+    return partial[partial.any(axis=1)]

@@ -9,20 +9,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedleak.attacks.gram.estimate import GramEstimate, estimate_gram
-from fedleak.attacks.gram.from_view import read_trajectory
-from fedleak.attacks.gram.search import search_gram
-from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.attacks.scores.score_recovery import ScoreRecovery, predict_scores, unsolved
-from fedleak.attacks.training.outsiders import mixed_scores
+from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram
+from fedleak.attacks.gram.gram_search import search_gram
+from fedleak.attacks.residuals.outside_scores import mixed_scores
+from fedleak.attacks.residuals.score_recovery import ScoreRecovery, predict_scores, unsolved
+from fedleak.attacks.residuals.trajectory import read_trajectory
+from fedleak.attacks.verdicts import NotIdentified
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import IntArray
-from fedleak.core.attack import Attack, Prediction, Reference
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
-from fedleak.core.guess import Guess, Status
-from fedleak.core.secret import SecretKind
 from fedleak.core.view import View
-from fedleak.theory.li2021.gram_recovery import GramRecovery as GramTheorem
+from fedleak.theory.inner_products import GramRecovery as GramTheorem
 
 
 class GramRecovery(Attack):

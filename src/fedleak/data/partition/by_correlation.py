@@ -13,9 +13,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.core.settings import setting
+from fedleak.core.whole.federation import setting
 from fedleak.data.encoding import EncodedTable
-from fedleak.data.partition.by_ratio import cut_into_blocks
+from fedleak.data.partition.by_columns import cut_into_blocks
 from fedleak.data.partition.shares import apportion, checked_shares
 from fedleak.data.spec import check_options
 

@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedleak.core.errors import DataError
-from fedleak.data.frames import from_pandas
-from fedleak.data.raw import RawTable
-from fedleak.data.sources.bundled import BUNDLED_TARGET, bundled_frame
+from fedleak.data.raw_table import RawTable, from_pandas
+from fedleak.data.sources.binary_files import read_npz_table, read_parquet
 from fedleak.data.sources.catalogue import (
+    BUNDLED_TARGET,
     PUBLIC_SETS,
     SUFFIXES,
+    bundled_frame,
     find_in_folder,
     not_found,
+    openml_frame,
     public_target,
     where_it_looked,
 )
-from fedleak.data.sources.delimited import read_delimited
-from fedleak.data.sources.files import existing_file
-from fedleak.data.sources.npz import read_npz_table
-from fedleak.data.sources.openml import openml_frame
-from fedleak.data.sources.parquet import read_parquet
+from fedleak.data.sources.text_files import existing_file, read_delimited
 
 if TYPE_CHECKING:
     import pandas as pd

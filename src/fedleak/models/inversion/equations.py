@@ -15,7 +15,7 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
 from fedleak.models.inversion.rounding_errors import rounding_errors
-from fedleak.models.linear import LinearModel, Link
+from fedleak.models.score_models import LinearModel, Link
 
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
 # about 1e-13, so a direction weaker than this holds less than three digits.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
-from fedleak.models.tree import TreeModel
+from fedleak.models.tree_models import TreeModel
 
 
 @dataclass(frozen=True, eq=False)

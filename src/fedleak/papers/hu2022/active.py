@@ -8,26 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kstest
 
-from fedleak.attacks.labels.claimed_residual_recovery import ClaimedResidualRecovery
-from fedleak.attacks.labels.packed_residual_recovery import PackedResidualRecovery
-from fedleak.attacks.labels.residual_recovery import ResidualRecovery
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.residuals.residual_recovery import (
+    ClaimedResidualRecovery,
+    PackedResidualRecovery,
+    ResidualRecovery,
+)
+from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.errors import RunError
-from fedleak.core.federation import Federation
-from fedleak.core.message import Message
 from fedleak.core.payload import CipherArray, IntegerArray, ScalarValue, Tree
-from fedleak.core.run import Run
-from fedleak.core.secret import JOINT, Secret, SecretKind
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import MASKED_PRODUCT, OPENED_PRODUCT, PUBLIC_KEY
+from fedleak.core.transcript import Message
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.deviations import DEVIATIONS
-from fedleak.deviations.claimed_columns import ClaimedColumns
+from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.papers.hu2022.figures import N_SLOTS
+from fedleak.papers.hu2022.printed import N_SLOTS
 from fedleak.papers.hu2022.tables import deal, table_of
-from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 KEY_BITS = 2048
 SOURCE = "sklearn:breast_cancer"

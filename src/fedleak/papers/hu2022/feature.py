@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.features.single_column_recovery import SingleColumnRecovery
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
-from fedleak.core.attack import Reference
-from fedleak.core.guess import Guess
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.sink import MemorySink
+from fedleak.attacks.residuals.single_column_recovery import SingleColumnRecovery
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.attack import Guess, Reference
+from fedleak.core.whole.run import MemorySink
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
-from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
-from fedleak.theory.hu2022.single_feature import epochs_for_values
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.theory.column_ratios import epochs_for_values
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 BATCH_SIZE = 8
 N_ROWS = 256  # 32 batches: theorem 3.5 asks for 6 epochs

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.attacks.features.single_column_recovery import SingleColumnRecovery
 from fedleak.attacks.gram.gram_recovery import GramRecovery
-from fedleak.attacks.scores.score_recovery import ScoreRecovery
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
-from fedleak.core.attack import Attack, Reference
-from fedleak.core.guess import Guess, Status
-from fedleak.core.run import Run
-from fedleak.core.secret import Secret
-from fedleak.core.sink import MemorySink
+from fedleak.attacks.residuals.score_recovery import ScoreRecovery
+from fedleak.attacks.residuals.single_column_recovery import SingleColumnRecovery
+from fedleak.core.adversary import Secret
+from fedleak.core.attack import Attack, Guess, Reference, Status
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
-from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 SOURCES = {"breast_cancer_wdbc": 30, "vehicle_scale": 18}
 N_ROWS = 48

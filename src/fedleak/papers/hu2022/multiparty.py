@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.labels.packed_residual_sign import PackedResidualSign
-from fedleak.attacks.labels.residual_sign import ResidualSign
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.residuals.residual_sign import PackedResidualSign, ResidualSign
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.sink import MemorySink
+from fedleak.core.whole.run import MemorySink
 from fedleak.deviations import DEVIATIONS
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
-from fedleak.protocols.vertical.logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 N_COLUMNS = 24
 N_ROWS = 96

@@ -7,17 +7,16 @@ from math import inf
 
 import numpy as np
 
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.hu2022.curves import paper_noise
-from fedleak.papers.hu2022.data import Rows, load
-from fedleak.papers.hu2022.figures import DELTA
-from fedleak.papers.hu2022.training import train
-from fedleak.theory.hu2022.dp_paillier import NoiseLevels
-from fedleak.theory.hu2022.gradient_noise import C_GAUSSIAN, error_bound
-from fedleak.theory.hu2022.label_by_sign import noisy_safe_rounds, safe_rounds
+from fedleak.papers.hu2022.printed import DELTA
+from fedleak.papers.hu2022.tables import Rows, load
+from fedleak.papers.hu2022.training_by_epoch import paper_noise, train
+from fedleak.theory.label_signs import noisy_safe_rounds, safe_rounds
+from fedleak.theory.privacy_budget import NoiseLevels
+from fedleak.theory.score_noise import C_GAUSSIAN, error_bound
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 RATES = (0.05, 1.0)  # above the paper's 0.01: the criterion is to fail within the run
 BATCH_SIZE = 64

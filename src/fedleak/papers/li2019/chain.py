@@ -7,20 +7,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.attacks import ATTACKS
-from fedleak.audit.randomness import stream
+from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.defense import Defense
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.guess import Guess
+from fedleak.core.attack import Guess
+from fedleak.core.finding import Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.run import Run
-from fedleak.core.score import Score
-from fedleak.core.secret import Secret
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.metrics import metrics_for
 from fedleak.protocols import PROTOCOLS
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.trial.randomness import stream
 
 CURIOUS, VICTIM, SERVER = "curious", "victim", "server"
 

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from fedleak.attacks.binary.lattice import reduced_lattice
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
-from fedleak.core.attack import Reference
-from fedleak.core.guess import Status
+from fedleak.core.attack import Reference, Status
 from fedleak.data import load_table
 from fedleak.data.spec import DataSpec
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2019.chain import Rows, attack, run, score, two_parties
-from fedleak.protocols.horizontal.settings import HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 GRID = tuple((m, d) for m in (8, 16, 24, 32) for d in (m + 4, 2 * m))
 QUICK = ((8, 12), (16, 32))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fedleak.audit.progress import Progress
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.theory.li2021.degrees_of_freedom import most_solutions
-from fedleak.theory.li2021.known_data import horizontal_kdr, staircase, vertical_kdr
+from fedleak.theory.rotation_freedom import horizontal_kdr, most_solutions, staircase, vertical_kdr
+from fedleak.trial.progress import Progress
 
 ROWS = (20, 50, 100, 200)
 FEATURES = (1, 2, 3, 5, 10, 15, 20)

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.audit.progress import Progress
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
-from fedleak.core.federation import Federation, Party, Slice
 from fedleak.core.payload import Array
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
-from fedleak.deviations.fake_features import FakeFeatures
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.run import MemorySink
+from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.papers.li2021.datasets import paper_table
-from fedleak.protocols.vertical.logistic_arbiter import VerticalLogisticArbiter, VerticalLogisticArbiterSettings
+from fedleak.papers.li2021.tables import paper_table
+from fedleak.protocols.linear.vertical_arbiter import VerticalLogisticArbiter, VerticalLogisticArbiterSettings
+from fedleak.trial.progress import Progress
 
 RATES = (0.0, 0.1, 0.3, 0.5, 1.0)  # fake over real features
 SCALES = (0.1, 1.0)  # the paper: "relatively small randomly distributed values"; 1 is as large as the real ones

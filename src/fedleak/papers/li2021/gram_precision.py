@@ -9,15 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.attacks.gram.estimate import GramEstimate, estimate_gram
-from fedleak.attacks.gram.from_view import read_trajectory
-from fedleak.attacks.gram.repeated_batch import naive_gram
-from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.audit.progress import Progress
+from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram, naive_gram
+from fedleak.attacks.residuals.trajectory import read_trajectory
+from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.li2021.figures import VerticalCase
+from fedleak.papers.li2021.printed import VerticalCase
 from fedleak.papers.li2021.vertical_run import attackers_view, run_case
+from fedleak.trial.progress import Progress
 
 ENCODED, UNROUNDED = 40, 52  # 52 bits of fraction are all that a float64 near 1 has
 WIDTHS = ((1, 26), (2, 27), (3, 27), (4, 26), (5, 25), (6, 24), (10, 20))

@@ -10,23 +10,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.attacks.features.rotation_matching import rotate_into_place
-from fedleak.attacks.gram.estimate import GramEstimate
+from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import certain_gram_of
-from fedleak.attacks.rotation.starts import random_start
-from fedleak.audit.progress import Progress
+from fedleak.attacks.inversion.rotation_matching import rotate_into_place
+from fedleak.attacks.inversion.rotation_starts import random_start
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.attack import Reference
-from fedleak.core.guess import Status
+from fedleak.core.attack import Reference, Status
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn, PublicSample
 from fedleak.core.payload import Table
-from fedleak.core.sink import MemorySink
+from fedleak.core.whole.run import MemorySink
 from fedleak.data import DataSpec, load_table
-from fedleak.deviations.fake_features import FakeFeatures
+from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.li2021.datasets import paper_table
+from fedleak.papers.li2021.tables import paper_table
 from fedleak.papers.li2021.vertical_run import ATTACKER, VICTIM, VerticalRun, attackers_view, federation_of
-from fedleak.protocols.vertical.linear_arbiter import VerticalLinearArbiter, VerticalLinearArbiterSettings
+from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiter, VerticalLinearArbiterSettings
+from fedleak.trial.progress import Progress
 
 N_ROWS, BATCH, N_SAMPLE, N_OWN = 100, 25, 300, 4
 N_REFERENCE = 30  # random rotations for the figure without knowledge

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.features.average_inversion import ColumnGram, column_gram, invert_columns
-from fedleak.attacks.gram.solution import NotIdentified
-from fedleak.audit.progress import Progress
+from fedleak.attacks.inversion.average_inversion import ColumnGram, column_gram, invert_columns
+from fedleak.attacks.verdicts import NotIdentified
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
-from fedleak.core.attack import Reference
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.guess import Guess, Status
+from fedleak.core.attack import Guess, Reference, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
-from fedleak.core.run import Run
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.core.view import View
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.li2021.datasets import paper_table
-from fedleak.papers.li2021.figures import TABLE4, HorizontalCase
-from fedleak.papers.li2021.knowledge import plan_cells
-from fedleak.protocols.horizontal.linear import HorizontalLinear, HorizontalLinearSettings
+from fedleak.papers.li2021.printed import TABLE4, HorizontalCase
+from fedleak.papers.li2021.tables import paper_table, plan_cells
+from fedleak.protocols.averaging.horizontal_linear import HorizontalLinear, HorizontalLinearSettings
+from fedleak.trial.progress import Progress
 
 ATTACKER, VICTIM, SERVER = "attacker", "victim", "server"
 EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16)

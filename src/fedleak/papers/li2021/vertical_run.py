@@ -7,23 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
-from fedleak.core.federation import Federation, Party, Slice
-from fedleak.core.hooks import Hook
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.run import Run
-from fedleak.core.secret import Secret, SecretKind
-from fedleak.core.sink import MemorySink
 from fedleak.core.steps import Role
 from fedleak.core.view import View
-from fedleak.deviations.fake_features import FakeFeatures
-from fedleak.papers.li2021.datasets import independent_columns, paper_table, spanning_rows
-from fedleak.papers.li2021.figures import VerticalCase
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.run import MemorySink, Run
+from fedleak.deviations.extra_columns import FakeFeatures
+from fedleak.papers.li2021.printed import VerticalCase
+from fedleak.papers.li2021.tables import independent_columns, paper_table, spanning_rows
 from fedleak.protocols import PROTOCOLS
-from fedleak.protocols.vertical.linear_arbiter import VerticalLinearArbiterSettings
-from fedleak.protocols.vertical.logistic_arbiter import VerticalLogisticArbiterSettings
-from fedleak.protocols.vertical.residual_rule import LINEAR, LOGISTIC
-from fedleak.protocols.vertical.with_arbiter import VerticalArbiterSettings
+from fedleak.protocols.linear.linear_settings import LINEAR, LOGISTIC
+from fedleak.protocols.linear.vertical_arbiter import (
+    VerticalArbiterSettings,
+    VerticalLinearArbiterSettings,
+    VerticalLogisticArbiterSettings,
+)
 
 ATTACKER, VICTIM, ARBITER = "attacker", "victim", "arbiter"
 L2 = 0.01

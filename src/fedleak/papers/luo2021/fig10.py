@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.attacks.features.equality_bayes import EqualityBayes
-from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
-from fedleak.audit.progress import Progress
+from fedleak.attacks.predictions.equality_bayes import EqualityBayes
+from fedleak.attacks.predictions.generative_regression import GenerativeRegressionNetwork
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.column_correlation import mean_absolute_correlation
-from fedleak.metrics.error_by_correlation import rank_correlation
-from fedleak.metrics.squared_error import squared_errors
+from fedleak.metrics.cell_metrics import squared_errors
+from fedleak.metrics.error_by_correlation import mean_absolute_correlation, rank_correlation
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.papers.luo2021.averages import summary
 from fedleak.papers.luo2021.fig5 import logistic
-from fedleak.papers.luo2021.models import SETTINGS, SPLIT
+from fedleak.papers.luo2021.served_trial import SETTINGS, SPLIT, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
-from fedleak.papers.luo2021.trial import serve, split_rows, target_columns
+from fedleak.papers.summaries import summary
+from fedleak.trial.progress import Progress
 
 CASES = (("bank", 0.4), ("credit", 0.3))
 OWN, OUTPUT = "corr_own_eq16", "corr_output_eq17"

@@ -7,27 +7,35 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedleak.attacks.features.equality_bayes import EqualityBayes
-from fedleak.attacks.features.equality_grid import EqualityGrid
-from fedleak.attacks.features.equality_projection import EqualityProjection
-from fedleak.attacks.features.equality_solving import ZERO_FLOOR, EqualitySolving
-from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.predictions.equality_bayes import EqualityBayes
+from fedleak.attacks.predictions.equality_grid import EqualityGrid
+from fedleak.attacks.predictions.equality_projection import EqualityProjection
+from fedleak.attacks.predictions.equality_solving import ZERO_FLOOR, EqualitySolving
+from fedleak.attacks.predictions.generative_regression import GenerativeRegressionNetwork
 from fedleak.core.attack import Attack, Reference
-from fedleak.core.defense import Defense
 from fedleak.core.payload import ScalarValue
-from fedleak.defenses.rounding import Rounding
-from fedleak.defenses.top_label import TopLabel
-from fedleak.metrics.squared_error import squared_errors
+from fedleak.core.whole.hooks import Defense
+from fedleak.defenses.coarse_confidences import Rounding, TopLabel
+from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021 import fig5
-from fedleak.papers.luo2021.averages import summary
-from fedleak.papers.luo2021.curves import panels_by
-from fedleak.papers.luo2021.models import NN, SETTINGS, SPLIT, trained
-from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.served_trial import (
+    NN,
+    SETTINGS,
+    SPLIT,
+    UNIFORM,
+    Served,
+    reference_errors,
+    serve,
+    split_rows,
+    target_columns,
+    trained,
+)
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
-from fedleak.papers.luo2021.trial import Served, serve, split_rows, target_columns
+from fedleak.papers.panels import panels_by
+from fedleak.papers.summaries import summary
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 RELEASES: dict[str, Defense | None] = {
     "exact": None,

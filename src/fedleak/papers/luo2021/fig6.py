@@ -6,24 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.attacks.ranges.path_choice import Pick
-from fedleak.attacks.ranges.path_restriction import PathRestriction
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.predictions.path_restriction import PathRestriction, Pick
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.branching import Branching, branching
+from fedleak.metrics.branching_rate import Branching, branching
 from fedleak.models.inversion.tree_paths import tree_paths
-from fedleak.models.training.trees import train_tree
-from fedleak.models.tree import TreeModel, TreeOutput
+from fedleak.models.joint_training import train_tree
+from fedleak.models.tree_models import TreeModel, TreeOutput
 from fedleak.papers.experiment import Experiment, Panel, Row
-from fedleak.papers.luo2021.averages import summary
-from fedleak.papers.luo2021.curves import panels_by
 from fedleak.papers.luo2021.fig5 import SHARES, SPLIT
+from fedleak.papers.luo2021.served_trial import Rows, Served, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
-from fedleak.papers.luo2021.trial import Rows, Served, serve, split_rows, target_columns
-from fedleak.protocols.prediction.settings import PredictionSettings
-from fedleak.theory.luo2021.path_count import count_paths
+from fedleak.papers.panels import panels_by
+from fedleak.papers.summaries import summary
+from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.theory.prediction_bounds import count_paths
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 SETTINGS = PredictionSettings(model="tree")
 RANDOM_PATH = "random path"

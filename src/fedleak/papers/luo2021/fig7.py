@@ -8,23 +8,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
-from fedleak.attacks.features.posterior_inference import PosteriorInference
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.predictions.generative_regression import GenerativeRegressionNetwork
+from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.branching import branching
-from fedleak.metrics.squared_error import squared_errors
-from fedleak.models.forest import ForestModel
+from fedleak.metrics.branching_rate import branching
+from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.models.model import Model
+from fedleak.models.tree_models import ForestModel
 from fedleak.papers.experiment import Experiment, Panel, Row
-from fedleak.papers.luo2021.averages import summary
-from fedleak.papers.luo2021.curves import panels_by
-from fedleak.papers.luo2021.models import LR, NN, RF, SETTINGS, SPLIT, trained
-from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.served_trial import (
+    LR,
+    NN,
+    RF,
+    SETTINGS,
+    SPLIT,
+    UNIFORM,
+    Rows,
+    Served,
+    reference_errors,
+    serve,
+    split_rows,
+    target_columns,
+    trained,
+)
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
-from fedleak.papers.luo2021.trial import Rows, Served, serve, split_rows, target_columns
+from fedleak.papers.panels import panels_by
+from fedleak.papers.summaries import summary
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 CPU = "cpu_seconds"
 

@@ -6,21 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fedleak.attacks.features.generative_regression import GenerativeRegressionNetwork
-from fedleak.attacks.features.posterior_inference import PosteriorInference
-from fedleak.audit.progress import Progress
-from fedleak.audit.randomness import stream
+from fedleak.attacks.predictions.generative_regression import GenerativeRegressionNetwork
+from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.squared_error import squared_errors
+from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Panel, Row
-from fedleak.papers.luo2021.averages import summary
-from fedleak.papers.luo2021.curves import panels_by
 from fedleak.papers.luo2021.fig5 import logistic
-from fedleak.papers.luo2021.models import SETTINGS
-from fedleak.papers.luo2021.references import UNIFORM, reference_errors
+from fedleak.papers.luo2021.served_trial import SETTINGS, UNIFORM, reference_errors, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import paper_table
-from fedleak.papers.luo2021.trial import serve, split_rows, target_columns
+from fedleak.papers.panels import panels_by
+from fedleak.papers.summaries import summary
+from fedleak.trial.progress import Progress
+from fedleak.trial.randomness import stream
 
 DATA = ("synthetic1", "synthetic2", "drive", "news")
 N_SHARES = (0.1, 0.3, 0.5)  # of the pool of rows, as in the paper

@@ -10,7 +10,7 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.core.errors import InputError
 from fedleak.data import DataSpec, load_table
-from fedleak.data.column_steps import ColumnStep, regular_step
+from fedleak.data.column_encoding import ColumnStep, regular_step
 
 REAL = ("bank", "credit", "drive", "news")
 SYNTHETIC = ("synthetic1", "synthetic2")

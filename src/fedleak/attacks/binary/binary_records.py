@@ -1,0 +1,173 @@
+"""Whole records with binary columns, from the inner products that updates give away (Li et al. 2019, section 3.2).
+
+The paper solves XᵀX = α by integer programming; here it is a lattice problem, solved exactly and with a certificate of
+uniqueness. Labels follow from β; columns that are not binary are solved for, or bounded, from the binary ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.binary.binary_table import BinaryTables, Outcome, binary_tables
+from fedleak.attacks.binary.column_products import (
+    ROUNDS_SAFELY,
+    TRUSTED_ERROR,
+    Products,
+    evidence_of,
+    observed_products,
+    status_of,
+)
+from fedleak.attacks.binary.completed_rows import (
+    binary_columns,
+    bounds_from_binary,
+    certain_cells,
+    labels_of_rows,
+    sure_parity,
+)
+from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.table_search import Budget
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind, Symmetry
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
+from fedleak.theory.binary_uniqueness import BinaryUniqueness
+
+EXACT_TO = 1e-3  # a directly solved inner product of binary columns is an integer to within this
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """Rows of one group (features and label, NaN where open), the equally good tables, and how it went."""
+
+    rows: FloatArray
+    half_widths: FloatArray
+    candidates: tuple[FloatArray, ...]
+    status: Status
+    why: str
+    method: str
+
+
+class BinaryRecords(Attack):
+    name = "binary-records"
+    summary = "recovers binary records and their labels from the inner products of their columns"
+    reference = Reference("li2019", "section 3.2")
+    requires = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS})
+    produces = SecretKind.RECORDS
+    up_to = frozenset({Symmetry.ROW_ORDER})
+
+    seconds: float = 10.0  # CPU time that the solvers may take; a limit in search nodes applies as well
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        seen = observations(view)
+        groups = observed_products(seen, rng)
+        evidence = evidence_of(groups)
+        if any(group.alpha is None for group in groups):
+            status, why = status_of(groups)
+            return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
+        solved = [_solve(group, Budget(self.seconds / len(groups))) for group in groups]
+        return _combined(view, solved, evidence)
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(BinaryUniqueness.assess(facts), if_fails=Verdict.PARTIAL)
+
+
+def _solve(group: Products, budget: Budget) -> _Solved:
+    assert group.alpha is not None
+    assert group.beta is not None
+    shape = (group.n_rows, len(group.alpha) + 1)
+    tolerance = EXACT_TO + 4 * group.fit.uncertainty if not group.needs_integers else ROUNDS_SAFELY
+    if group.fit.uncertainty > TRUSTED_ERROR or (group.needs_integers and not group.integral):
+        return _nothing(shape, Status.UNDETERMINED, _uncertain(group))
+    columns = binary_columns(group.alpha, group.n_rows, min(tolerance, ROUNDS_SAFELY))
+    if not len(columns):
+        return _nothing(shape, Status.NOT_IDENTIFIABLE, _no_binary_column(group))
+    gram = np.rint(group.alpha[np.ix_(columns, columns)]).astype(np.int64)
+    found = binary_tables(gram, group.n_rows, budget)
+    why = f"{len(columns)} of {len(group.alpha)} columns are binary; {found.why}"
+    if not found.tables:
+        status = Status.NOT_IDENTIFIABLE if found.outcome is Outcome.NONE else Status.UNDETERMINED
+        return _nothing(shape, status, why, found.method)
+    return _filled(group, columns, found, why)
+
+
+def _filled(group: Products, columns: IntArray, found: BinaryTables, why: str) -> _Solved:
+    """Put binary cells, labels and the bounded other columns into the table's shape, for every solution."""
+    tables = [_whole_rows(group, columns, table) for table in found.tables]
+    rows, half_widths = tables[0]
+    unique = found.outcome is Outcome.UNIQUE
+    if not unique:
+        rows = np.where(certain_cells([table for table, _ in tables]), rows, np.nan)
+    complete = unique and bool(np.isfinite(rows).all())
+    status = Status.RECOVERED if complete else Status.PARTIAL if unique else Status.UNDETERMINED
+    candidates = tuple(table for table, _ in tables) if len(tables) > 1 else ()
+    return _Solved(rows, half_widths, candidates, status, why, found.method)
+
+
+def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[FloatArray, FloatArray]:
+    assert group.alpha is not None
+    assert group.beta is not None
+    n_columns = len(group.alpha)
+    rows = np.full((len(table), n_columns + 1), np.nan)
+    half_widths = np.zeros(rows.shape)
+    rows[:, columns] = table
+    rows[:, -1] = labels_of_rows(table, sure_parity(group.beta[columns], table.sum(axis=0)))
+    others = np.setdiff1d(np.arange(n_columns), columns)
+    if len(others):
+        bounds = bounds_from_binary(table, group.alpha[np.ix_(columns, others)], group.alpha[others, others])
+        half_widths[:, others] = bounds.radius
+        rows[:, others] = bounds.middle
+    return rows, half_widths
+
+
+def _uncertain(group: Products) -> str:
+    why = (
+        f"the inner products are {group.distance:.2g} from integers, with a standard error of "
+        f"{group.fit.uncertainty:.2g}: they cannot be rounded safely"
+    )
+    return f"{why}; {group.why}" if group.why else why
+
+
+def _no_binary_column(group: Products) -> str:
+    assert group.alpha is not None
+    smallest = float(np.linalg.eigvalsh(group.alpha)[0])
+    if smallest < -1e-3 * max(1.0, float(np.abs(group.alpha).max())):
+        return f"α is not positive semidefinite (smallest eigenvalue {smallest:.3g}): it is no table's"
+    return f"no column is binary: α is up to {group.distance:.2g} from integers, or its counts contradict each other"
+
+
+def _nothing(shape: tuple[int, int], status: Status, why: str, method: str = "none") -> _Solved:
+    return _Solved(np.full(shape, np.nan), np.full(shape, np.nan), (), status, why, method)
+
+
+def _silent(view: View, n_rows: int, width: int, status: Status, why: str, evidence: dict[str, ScalarValue]) -> Guess:
+    return Guess(view.target, status, np.arange(n_rows), np.full((n_rows, width), np.nan), evidence=evidence, why=why)
+
+
+def _combined(view: View, solved: list[_Solved], evidence: dict[str, ScalarValue]) -> Guess:
+    """All groups' rows in one table; candidates only where there is one group, so that they stay few."""
+    rows = np.vstack([part.rows for part in solved])
+    half_widths = np.vstack([part.half_widths for part in solved])
+    intervals = np.stack([rows - half_widths, rows + half_widths], axis=2)
+    statuses = {part.status for part in solved}
+    status = statuses.pop() if len(statuses) == 1 else Status.PARTIAL
+    worst = min(solved, key=lambda part: part.status is Status.RECOVERED)
+    return Guess(
+        view.target,
+        status,
+        np.arange(len(rows)),
+        rows,
+        intervals=intervals,
+        candidates=solved[0].candidates if len(solved) == 1 else (),
+        evidence={
+            **evidence,
+            "groups recovered": sum(part.status is Status.RECOVERED for part in solved),
+            "method": ", ".join(dict.fromkeys(part.method for part in solved)),
+        },
+        why=worst.why,
+    )

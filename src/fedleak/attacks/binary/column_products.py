@@ -1,0 +1,251 @@
+"""Inner products of the others' columns from the sum of updates (Li et al. 2019, sections 3.2 to 3.4).
+
+α = XᵀX and β = XᵀY over all rows outside the coalition: from one affine map where a batch recurs or all rows are one
+batch, from a product of local steps, or extrapolated where the rate decays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import lcm
+
+import numpy as np
+
+from fedleak.attacks.binary.affine_fit import AffineFit, fit_rows
+from fedleak.attacks.binary.completed_rows import sure_parity
+from fedleak.attacks.binary.observations import Observations, kinds_of_columns, merged, observations
+from fedleak.attacks.binary.step_products import (
+    LocalSteps,
+    Product,
+    alike_steps,
+    first_estimate,
+    sum_of_grams,
+    without_mean_spread,
+)
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
+from fedleak.theory.horizontal_rounds import LinearUpdate
+
+
+class ColumnProducts(Attack):
+    """α = XᵀX and β = XᵀY over all rows outside the coalition, whosever they are."""
+
+    name = "column-products"
+    summary = "solves the others' updates for the inner products of their columns, and with their labels"
+    reference = Reference("li2019", "sections 3.2 to 3.4")
+    requires = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS})
+    produces = SecretKind.COLUMN_PRODUCTS
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        seen = observations(view)
+        groups = observed_products(seen, rng)
+        status, why = status_of(groups)
+        values = np.full((seen.n_columns, seen.n_columns + 1), np.nan)
+        if all(group.alpha is not None for group in groups):
+            values = np.sum([_side_by_side(group) for group in groups], axis=0)
+        if status is Status.RECOVERED and not np.isfinite(values).all():
+            status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
+        ids = np.arange(seen.n_columns)
+        return Guess(view.target, status, ids, values, evidence=evidence_of(groups), why=why)
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(LinearUpdate.assess(facts), if_fails=Verdict.PARTIAL)
+
+
+def status_of(groups: list[Products]) -> tuple[Status, str]:
+    missing = [group for group in groups if not group.fit.determined]
+    if missing:
+        return Status.NOT_IDENTIFIABLE, missing[0].why
+    for group in groups:
+        if group.alpha is None:
+            return Status.UNDETERMINED, group.why
+        if group.needs_integers and not group.integral:
+            why = (
+                f"the estimate is {group.distance:.2g} from integers, standard error {group.fit.uncertainty:.2g}: "
+                "it cannot be rounded safely"
+            )
+            return Status.PARTIAL, f"{why}; {group.why}" if group.why else why
+        if not group.needs_integers and group.why:
+            return Status.PARTIAL, group.why
+    pairs = min(group.fit.n_pairs for group in groups)
+    return Status.RECOVERED, f"{pairs} rounds determine every row of α and β"
+
+
+def evidence_of(groups: list[Products]) -> dict[str, ScalarValue]:
+    return {
+        "groups of rows": len(groups),
+        "rounds a group": min(group.fit.n_pairs for group in groups),
+        "rank": min(group.fit.rank for group in groups),
+        "rank needed": groups[0].fit.needed,
+        "condition": max(group.fit.condition for group in groups),
+        "standard error": max(group.fit.uncertainty for group in groups),
+        "distance from integers": max((group.distance for group in groups), key=lambda x: -1.0 if x != x else x),
+    }
+
+
+def _side_by_side(group: Products) -> FloatArray:
+    assert group.alpha is not None
+    assert group.beta is not None
+    alpha, beta = group.alpha, group.beta
+    if group.integral:
+        alpha = np.rint(alpha)
+        beta = sure_parity(beta, alpha.diagonal().astype(np.int64))
+    return np.column_stack([alpha, beta])
+
+
+ROUNDS_SAFELY = 0.35  # farther than this from an integer, an entry is not taken for one
+TRUSTED_ERROR = 0.12  # a standard error above this makes rounding a gamble
+EXPLAINED = 50.0  # a misfit of more than so many times the rounding noise means that the model does not hold
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Inner products over one group of rows; ``why`` says what is wrong where ``alpha`` is None."""
+
+    n_rows: int
+    fit: AffineFit
+    alpha: FloatArray | None
+    beta: FloatArray | None
+    needs_integers: bool  # an approximation: right only where it can be rounded
+    why: str = ""
+
+    @property
+    def integral(self) -> bool:
+        """Every entry is close enough to an integer, and known well enough, to be rounded."""
+        return self.alpha is not None and self.fit.uncertainty < TRUSTED_ERROR and self.distance < ROUNDS_SAFELY
+
+    @property
+    def distance(self) -> float:
+        """Of the worst entry of α from an integer."""
+        return float(np.abs(self.alpha - np.rint(self.alpha)).max()) if self.alpha is not None else float("nan")
+
+
+def observed_products(seen: Observations, rng: np.random.Generator) -> list[Products]:
+    """One entry for each group of rows that appears together in an update."""
+    kinds = kinds_of_columns(seen)
+    return [_for_all_columns(found, kinds) for found in _of_distinct_columns(merged(seen, kinds), rng)]
+
+
+def _for_all_columns(found: Products, kinds: IntArray) -> Products:
+    if found.alpha is None or found.beta is None:
+        return found
+    return replace(found, alpha=found.alpha[np.ix_(kinds, kinds)], beta=found.beta[kinds])
+
+
+def _of_distinct_columns(seen: Observations, rng: np.random.Generator) -> list[Products]:
+    if seen.local_steps:
+        return [_of_local_steps(seen, rng)]
+    if any(outsider.shuffled and len(outsider.batch_sizes) > 1 for outsider in seen.outsiders):
+        return [_of_changing_batches(seen)]
+    period = lcm(*(len(outsider.batch_sizes) for outsider in seen.outsiders))
+    found = []
+    for phase in range(period):
+        part = seen.of_rounds(seen.rounds % period == phase)
+        n_rows = sum(outsider.batch_sizes[phase % len(outsider.batch_sizes)] for outsider in seen.outsiders)
+        found.append(_of_one_batch(part, n_rows))
+    return found
+
+
+def _of_one_batch(seen: Observations, n_rows: int) -> Products:
+    """Δ = λ(αθ/4 − β/2), the same rows in every round (section 3.2)."""
+    fit = _fit_affine(seen, np.ones(len(seen.rates)))
+    return _from_affine(fit, n_rows, needs_integers=False)
+
+
+def _of_changing_batches(seen: Observations) -> Products:
+    """Batches dealt anew: an update has the expected share of all rows, and the draw of the batch as noise."""
+    sizes = np.array(
+        [
+            sum(outsider.batch_sizes[number % len(outsider.batch_sizes)] for outsider in seen.outsiders)
+            for number in seen.rounds
+        ]
+    )
+    fit = _fit_affine(seen, sizes / seen.n_rows)
+    return _from_affine(fit, seen.n_rows, needs_integers=True)
+
+
+def _fit_affine(seen: Observations, shares: FloatArray) -> AffineFit:
+    """Unknowns (α | β) of Δ / λ = share · (αθ/4 − β/2)."""
+    design = shares[:, None] * np.column_stack([seen.models / 4, np.full(len(seen.models), -0.5)])
+    noise = seen.noise / float(seen.rates.min(initial=np.inf)) if len(seen.rates) else 0.0
+    return fit_rows(design, seen.updates / seen.rates[:, None], seen.shared(), noise)
+
+
+def _from_affine(fit: AffineFit, n_rows: int, *, needs_integers: bool) -> Products:
+    if not fit.determined:
+        return Products(n_rows, fit, None, None, needs_integers, _too_few(fit))
+    alpha = fit.slope[:, :-1]
+    return Products(n_rows, fit, (alpha + alpha.T) / 2, fit.slope[:, -1], needs_integers, _misfit(fit))
+
+
+def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
+    """A pass over several batches: P = I − Γ is a product of steps, and c of the batches' β (theorem 1)."""
+    n_batches = {len(outsider.batch_sizes) for outsider in seen.outsiders}
+    deepest = max(n_batches)
+    if float(np.ptp(seen.rates)) > 0:
+        return _by_extrapolation(seen, deepest)
+    step = float(seen.rates[0]) / 4
+    design = np.column_stack([seen.models, np.ones(len(seen.models))])
+    fit = fit_rows(design, seen.updates / step, seen.shared(), seen.noise / step)  # Γ/s = Σα + …, c/s = −2η
+    if not fit.determined:
+        return Products(seen.n_rows, fit, None, None, True, _too_few(fit))
+    n_parties, d = len(seen.outsiders), seen.n_columns
+    mean_product = np.eye(d) - step * fit.slope[:, :-1] / n_parties
+    product = Product(mean_product, step, deepest, seen.n_rows // n_parties)
+    steps = _steps(product, seen, rng)
+    if steps is None:
+        overshoots = (
+            "the learning rate is so large that the local steps overshoot: their product has no usable logarithm"
+        )
+        why = _misfit(fit) or overshoots
+        return Products(seen.n_rows, fit, None, None, True, why)
+    # η = Σ_i [∏_{j>i} (I − sα_j)] β_i (theorem 1), with every β_i near β/n
+    mean_later: FloatArray = np.asarray(np.mean(steps.later_steps, axis=0), dtype=np.float64)
+    beta = np.asarray(np.linalg.solve(mean_later, -fit.slope[:, -1] / 2), dtype=np.float64)
+    return Products(seen.n_rows, fit, n_parties * steps.total, beta, True, _misfit(fit))
+
+
+def _steps(product: Product, seen: Observations, rng: np.random.Generator) -> LocalSteps | None:
+    """Of a mean party. The fit of single batches needs one party with one order of batches; else all count as alike."""
+    if len(seen.outsiders) == 1 and not seen.outsiders[0].shuffled:
+        return sum_of_grams(product, rng)
+    total = first_estimate(product)
+    if total is not None and len(seen.outsiders) == 1:
+        total = without_mean_spread(product, total)  # between parties it cancels against the spread of their sums
+    return None if total is None else alike_steps(product, total)
+
+
+def _by_extrapolation(seen: Observations, n_batches: int) -> Products:
+    """Several learning rates: Γ(s) and c(s) are polynomials of degree n in s, with first coefficients Σα and −2Σβ."""
+    largest = float(seen.rates.max()) / 4
+    powers = [(seen.rates / 4 / largest) ** k for k in range(1, n_batches + 1)]
+    models = np.column_stack([seen.models, np.ones(len(seen.models))])
+    design = np.hstack([power[:, None] * models for power in powers])
+    fit = fit_rows(design, seen.updates / largest, seen.shared(), seen.noise / largest)
+    if not fit.determined:
+        return Products(seen.n_rows, fit, None, None, True, _too_few(fit))
+    d = seen.n_columns
+    alpha = fit.slope[:, :d]
+    return Products(seen.n_rows, fit, (alpha + alpha.T) / 2, -fit.slope[:, d] / 2, True, _misfit(fit))
+
+
+def _too_few(fit: AffineFit) -> str:
+    return (
+        f"the models of {fit.n_pairs} rounds span {fit.rank} of the {fit.needed} directions that are needed, at the "
+        "precision of the updates"
+    )
+
+
+def _misfit(fit: AffineFit) -> str:
+    if fit.misfit <= EXPLAINED:
+        return ""
+    return (
+        f"the updates do not follow one linear map (misfit {fit.misfit:.3g} times the rounding): rows change from "
+        "round to round, or noise is added"
+    )

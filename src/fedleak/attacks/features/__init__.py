@@ -1,1 +1,0 @@
-"""A victim's cells."""

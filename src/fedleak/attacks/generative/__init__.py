@@ -1,1 +1,0 @@
-"""Kernels of the generative regression network: torch is imported when they run."""

@@ -1,0 +1,94 @@
+"""A passive party's rows from their inner products, its stolen weights and known cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fedleak.attacks.gram.gram_estimate import GramEstimate
+from fedleak.attacks.gram.gram_recovery import certain_gram_of, victim_width
+from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
+from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
+from fedleak.attacks.predictions.prediction_queries import stolen_weights
+from fedleak.attacks.residuals.score_recovery import WITH_LABELS, unsolved
+from fedleak.attacks.verdicts import NotIdentified, from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference
+from fedleak.core.facts import Facts
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
+from fedleak.theory.inner_products import VerticalInversion
+
+SAFETY = 10.0  # the expected cell error is a root mean square: single cells miss by more
+
+
+class GramInversion(Attack):
+    """With the prediction service it also uses the stolen weights, which fix one direction."""
+
+    name = "gram-inversion"
+    summary = "turns the recovered inner products onto the known cells: the victim's whole table"
+    reference = Reference("li2021", "sections 4.1 to 4.4")
+    requires = WITH_LABELS | {Capability.KNOWN_CELLS}
+    produces = SecretKind.FEATURES
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        width = victim_width(view)
+        ids, gram = certain_gram_of(view, rng)
+        if isinstance(gram, NotIdentified):
+            return unsolved(view, gram, width=width)
+        return invert_gram(view, ids, gram, rng)
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(VerticalInversion.assess(facts))
+
+
+class FakeFeatureInversion(GramInversion):
+    """Section 4.1: random columns of the attacker's own make up for a batch that is larger than its real ones."""
+
+    name = "gram-inversion-fake-features"
+    summary = "the same with fake columns of the attacker's own, until a batch no longer hides the scores"
+    reference = Reference("li2021", "section 4.1")
+    deviation = "fake-features"
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(VerticalInversion.assess(facts, enough_columns=True))
+
+
+def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
+    problem = rotation_problem(view, ids, gram)
+    found = invert(problem, rng=rng)
+    expected = gram.cell_error * found.condition / problem.scale
+    return graded_guess(view, ids, found.candidates, found, expected, _evidence(gram, problem, found))
+
+
+def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationProblem:
+    """The known cells and the stolen weights around the recovered factor."""
+    weights = stolen_weights(view)
+    anchor = None
+    if weights is not None and np.isfinite(weights).all() and np.any(weights != 0):
+        # The paper approximates these scores by the last ones that were seen; the update rule gives them exactly.
+        anchor = Anchor(weights, gram.end_scores)
+    rows, columns, values = known_cells(view.knowledge, view.target.owner, ids)
+    tolerance = SAFETY * gram.cell_error
+    return RotationProblem(gram.factor, rows, columns, values, anchor, tolerance)
+
+
+def _evidence(gram: GramEstimate, problem: RotationProblem, found: Inversion) -> Mapping[str, ScalarValue]:
+    n_rows, width = gram.factor.shape
+    return {
+        "inner products from": gram.method,
+        "rank": gram.rank,
+        "expected error of the inner products": gram.gram_error,
+        "known cells": len(problem.values),
+        "known data ratio": len(problem.values) / (n_rows * width),
+        "weights stolen": problem.anchor is not None,
+        "real solutions": len(found.candidates),
+        "real solutions before further known cells": found.n_without_extra,
+        "nodes searched": found.n_nodes,
+        "misfit of the known cells": found.misfit if np.isfinite(found.misfit) else None,
+        "condition of the known cells": found.condition if np.isfinite(found.condition) else None,
+    }

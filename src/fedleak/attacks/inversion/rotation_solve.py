@@ -1,0 +1,179 @@
+"""Invert: search, polish, and say how many answers remain, what may be called recovered, and what is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from scipy.linalg import qr
+
+from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotation, polish
+from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Guess, Status
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
+
+CONTRADICTION = 30.0  # a misfit this many times the tolerance is no rounding error
+MAX_POLISHED = 64
+FREE = 1e-11  # a pivot this small, relative to the largest, belongs to a direction that no equation holds
+
+
+class Answer(StrEnum):
+    UNIQUE = "unique"
+    SEVERAL = "several"  # a finite number of exact solutions
+    CONTRADICTION = "contradiction"  # the known cells do not fit the trajectory
+    TOO_FEW = "too few"  # a whole family of solutions
+    BUDGET = "budget"  # the search was cut short
+
+
+@dataclass(frozen=True, eq=False)
+class Inversion:
+    """``n_without_extra`` counts the real solutions before known cells beyond the construction chose among them."""
+
+    answer: Answer
+    candidates: tuple[FloatArray, ...]  # F R for every rotation that remains
+    n_without_extra: int
+    n_nodes: int
+    misfit: float  # of the best candidate, in the cells' unit
+    condition: float  # of the known-cell equations at the answer
+    free_directions: int  # dimension of the family that remains; 0 where the number of answers is finite
+    why: str
+
+
+def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int = DEFAULT_NODES) -> Inversion:
+    """Every rotation that fits, or the reason why there is none to be named."""
+    found = search(problem, max_nodes=max_nodes)
+    rotations = found.rotations
+    polished = _polished(problem, rotations)
+    limit = CONTRADICTION * problem.tolerance
+    if not polished or polished[0].misfit > limit:
+        # No row was known well enough to start with, or errors piled up on the way: fit all cells at once.
+        fitted = fit_rotation(problem, rng)
+        polished = polished if fitted is None else _polished(problem, (*rotations, fitted))
+    if not polished:
+        if found.open_directions > 0:
+            return _too_few(problem, found.n_nodes, found.open_directions)
+        why = "no real solution: a known cell is wrong or noisier than the trajectory allows"
+        return Inversion(Answer.CONTRADICTION, (), 0, found.n_nodes, float("inf"), float("inf"), 0, why)
+    best = polished[0]
+    condition, n_free = _conditioning(problem, best.rotation)
+    if n_free > 0:
+        return _too_few(problem, found.n_nodes, n_free)
+    if best.misfit > limit:
+        why = (
+            f"the known cells contradict the trajectory: they miss by {best.misfit:.2g}, "
+            f"rounding explains {problem.tolerance:.2g}"
+        )
+        return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
+    kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
+    candidates = _distinct([problem.factor @ one.rotation for one in kept], limit)
+    answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
+    if not found.complete and answer is Answer.UNIQUE:
+        answer = Answer.BUDGET
+    why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
+    return Inversion(answer, candidates, len(rotations), found.n_nodes, best.misfit, condition, 0, why)
+
+
+def _polished(problem: RotationProblem, rotations: tuple[FloatArray, ...]) -> list[Polished]:
+    """Best first."""
+    return sorted((polish(problem, rotation) for rotation in rotations[:MAX_POLISHED]), key=lambda one: one.misfit)
+
+
+def _distinct(tables: list[FloatArray], limit: float) -> tuple[FloatArray, ...]:
+    """Two roots may polish to one solution; tables that differ by less than the limit are one answer."""
+    kept: list[FloatArray] = []
+    for table in tables:
+        if all(float(np.abs(table - other).max()) > limit for other in kept):
+            kept.append(table)
+    return tuple(kept)
+
+
+def _conditioning(problem: RotationProblem, rotation: FloatArray) -> tuple[float, int]:
+    """Condition (ratio of pivots) of the known-cell equations, and how many directions of rotation they leave free.
+
+    Directions that move no row (rows that span less than the whole space) do not count as free.
+    """
+    width = problem.width
+    n_unknown = width * (width - 1) // 2
+    if n_unknown == 0:
+        return 1.0, 0
+    values = problem.factor @ rotation
+    idle = width - int(np.linalg.matrix_rank(values, tol=1e-9 * float(np.abs(values).max())))
+    if problem.anchor is not None and idle > 0:
+        idle -= 1
+    system = equations(problem, rotation)
+    pivots = np.abs(np.diag(qr(system, mode="r", pivoting=True)[0])) if system.size else np.zeros(0)
+    rank = int(np.sum(pivots > FREE * pivots[0])) if len(pivots) else 0
+    unreachable = idle * (idle - 1) // 2
+    n_free = max(0, n_unknown - unreachable - rank)
+    condition = float(pivots[0] / pivots[rank - 1]) if rank else float("inf")
+    return condition, n_free
+
+
+def _too_few(problem: RotationProblem, n_nodes: int, n_open: int) -> Inversion:
+    missing = "the stolen weights and " if problem.anchor is not None else ""
+    why = f"{missing}{len(problem.values)} known cells leave a family of rotations of {n_open} open directions"
+    return Inversion(Answer.TOO_FEW, (), 0, n_nodes, float("inf"), float("inf"), n_open, why)
+
+
+def _explanation(answer: Answer, n_kept: int, n_found: int, n_nodes: int) -> str:
+    if answer is Answer.UNIQUE:
+        if n_found == 0:
+            return "one real solution was found, by fitting all known cells at once"
+        chosen = "" if n_found == 1 else f", chosen among {n_found} by the cells known beyond the construction"
+        return f"one real solution fits{chosen}"
+    if answer is Answer.SEVERAL:
+        return f"{n_kept} real solutions fit equally well, and nothing in the view decides between them"
+    return f"the search ended after {n_nodes} nodes with one solution; there may be others"
+
+
+FINE = 0.05  # an expected cell error up to this share of a typical cell is a recovery
+USELESS = 0.5  # and beyond this one, no answer
+
+
+def graded_guess(
+    view: View,
+    ids: IntArray,
+    tables: tuple[FloatArray, ...],
+    found: Inversion,
+    expected: float,
+    evidence: Mapping[str, ScalarValue],
+) -> Guess:
+    """``tables`` are the solutions that remain, ``expected`` the error of a cell as a share of a typical one."""
+    width = view.facts.party(view.target.owner).n_features or 0
+    evidence = {**evidence, "expected relative error of a cell": expected if np.isfinite(expected) else None}
+    if found.answer is Answer.TOO_FEW:
+        return _silent(view, Status.NOT_IDENTIFIABLE, found.why, evidence, width)
+    if not tables:
+        return _silent(view, Status.UNDETERMINED, found.why, evidence, width)
+    if not expected <= USELESS:
+        why = f"the inner products are not known well enough: a cell would be off by {expected:.1g} of its size"
+        return _silent(view, Status.UNDETERMINED, why, evidence, width)
+    several = found.answer is not Answer.UNIQUE
+    status = Status.UNDETERMINED if several else Status.RECOVERED if expected <= FINE else Status.PARTIAL
+    return Guess(
+        view.target, status, ids, tables[0], candidates=tables if several else (), evidence=evidence, why=found.why
+    )
+
+
+def _silent(view: View, status: Status, why: str, evidence: Mapping[str, ScalarValue], width: int) -> Guess:
+    return Guess(view.target, status, np.zeros(0, dtype=np.int64), np.zeros((0, width)), evidence=evidence, why=why)
+
+
+def known_cells(knowledge: Knowledge, owner: str, ids: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row positions, columns and values; cells of rows that are not in the table are left out."""
+    position = {int(row): index for index, row in enumerate(ids)}
+    rows, columns, values = [], [], []
+    for known in knowledge.cells:
+        if known.owner != owner:
+            continue
+        for row, column, value in zip(known.ids, known.columns, known.values, strict=True):
+            if int(row) in position:
+                rows.append(position[int(row)])
+                columns.append(int(column))
+                values.append(float(value))
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values, dtype=np.float64)

@@ -1,0 +1,128 @@
+"""Equality solving with an empirical prior: what no equation says is filled in by what such columns look like.
+
+Columns are taken as exchangeable: an unknown column's mean is drawn like the means of the adversary's own columns, its
+rows spread like theirs. The mean of the equations over all rows then says more about the unknown means (a Gaussian
+update). Nothing about the victim enters but what the predictions say. Each row's answer is the prior's mean moved onto
+the row's equations, then projected onto the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fedleak.attacks.predictions.equality_projection import project_to_box
+from fedleak.attacks.predictions.equality_solving import Solved, as_guess, predicted, solve, system
+from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference
+from fedleak.core.facts import Facts
+from fedleak.core.view import View
+from fedleak.models.inversion.equations import Equations
+
+
+class EqualityBayes(Attack):
+    name = "equality-bayes"
+    aliases = ("esa-bayes",)
+    summary = "equality solving, with the open directions filled from an empirical prior and the box"
+    reference = Reference("fedleak", "from luo2021, section IV-A")
+    requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
+    produces = SecretKind.FEATURES
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        case = read_case(view)
+        prior, solved = fill_from_prior(case)
+        extra = {"box": "known" if case.has_box else "unknown", "prior mean": float(prior.mean[0])}
+        return as_guess(view, case, solved, extra, "open directions are filled from the adversary's own columns")
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return predicted(facts)
+
+
+def fill_from_prior(case: PredictionCase) -> tuple[ColumnPrior, Solved]:
+    prior = prior_of_columns(case.own, case.n_unknown)
+    groups = system(case, floor=None, aware=True)
+    return prior, solve(case, groups, partial(_answer, case, prior), with_intervals=case.has_box)
+
+
+def _answer(case: PredictionCase, prior: ColumnPrior, group: Equations) -> FloatArray:
+    if not case.has_box:
+        return group.right @ group.matrix
+    precise = np.einsum("nii->n", group.error) <= group.rank * prior.variance
+    learnt = learn_means(prior, group.matrix, group.right[precise], case.own.shape[1])
+    cells = posterior_cells(learnt, group.matrix, group.right, group.error)
+    if group.error.any():
+        return np.clip(cells, 0.0, 1.0)  # the equations do not hold exactly: no point in projecting onto them
+    return project_to_box(cells, group.matrix, group.right).points
+
+
+# Without own columns: a column on the unit interval, centred, as spread as uniform values.
+CENTRE, SPREAD_OF_MEANS, SPREAD_OF_ROWS = 0.5, 0.25, 1 / 12**0.5
+LEAST_SPREAD = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnPrior:
+    """Of the unknown columns on the unit interval: their means, and the variances of means and of rows."""
+
+    mean: FloatArray  # (unknowns,)
+    mean_variance: float
+    row_variance: float
+
+    @property
+    def variance(self) -> float:
+        """Of a cell: its column's mean is uncertain, and its row varies about it."""
+        return self.mean_variance + self.row_variance
+
+
+def prior_of_columns(own: FloatArray, n_unknown: int) -> ColumnPrior:
+    """From the adversary's own columns, each on the unit interval."""
+    unit = on_unit_interval(own)
+    if unit.shape[1] < 2:
+        return ColumnPrior(np.full(n_unknown, CENTRE), SPREAD_OF_MEANS**2, SPREAD_OF_ROWS**2)
+    means = unit.mean(axis=0)
+    return ColumnPrior(
+        np.full(n_unknown, float(means.mean())),
+        max(float(means.var()), LEAST_SPREAD**2),
+        max(float(unit.var(axis=0).mean()), LEAST_SPREAD**2),
+    )
+
+
+def on_unit_interval(own: FloatArray) -> FloatArray:
+    """Columns that vary, each put on the unit interval by its own smallest and largest value."""
+    spans = np.ptp(own, axis=0) if own.size else np.zeros(own.shape[1])
+    varying = own[:, spans > 0]
+    low = varying.min(axis=0) if varying.size else 0.0
+    return np.asarray((varying - low) / spans[spans > 0])
+
+
+def learn_means(prior: ColumnPrior, matrix: FloatArray, right: FloatArray, n_own: int) -> ColumnPrior:
+    """Update the unknown means by the mean of ``matrix @ x = right`` over the rows.
+
+    The grand mean is itself uncertain, by the variance of means over the number of own columns.
+    """
+    if not len(matrix) or not len(right):
+        return prior
+    width = len(prior.mean)
+    covariance = prior.mean_variance * (np.eye(width) + 1.0 / max(n_own, 1))
+    scatter = prior.row_variance / len(right) * (matrix @ matrix.T)
+    gain = np.linalg.solve(matrix @ covariance @ matrix.T + scatter, matrix @ covariance)
+    mean = prior.mean + (right.mean(axis=0) - matrix @ prior.mean) @ gain
+    return ColumnPrior(np.clip(mean, 0.0, 1.0), prior.mean_variance, prior.row_variance)
+
+
+def posterior_cells(prior: ColumnPrior, matrix: FloatArray, right: FloatArray, error: FloatArray) -> FloatArray:
+    """The mean of each cell given the equations of its row, whose right side has the given error covariance."""
+    if not len(matrix):
+        return np.broadcast_to(prior.mean, (len(right), len(prior.mean))).copy()
+    gap = right - prior.mean @ matrix.T
+    if not error.any():
+        return prior.mean + gap @ matrix  # orthonormal rows: the equations hold exactly
+    weight = error / prior.variance + np.eye(len(matrix))
+    solved = np.linalg.solve(weight, gap[:, :, None])[:, :, 0]
+    result: FloatArray = prior.mean + solved @ matrix
+    return result

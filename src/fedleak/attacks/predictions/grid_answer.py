@@ -1,0 +1,165 @@
+"""Answers on a grid: which unknown columns take whole multiples of a step, and which of a row's solutions is likely.
+
+The steps are what the adversary is declared to know. Cells start with given answers; rows for which the grid has
+solutions take theirs. Of several, how likely each is is learnt from all rows together: a column's values have a
+distribution, which is the same in every row, and wrong solutions scatter (expectation maximisation over the columns'
+histograms, which start as the histogram of all of the adversary's own columns).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks.predictions.equality_bayes import on_unit_interval
+from fedleak.attacks.predictions.equality_projection import project_to_box
+from fedleak.attacks.predictions.prediction_case import PredictionCase
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.attack import Status
+from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
+from fedleak.core.payload import ScalarValue
+from fedleak.models.inversion.equations import ScoreEquations, numerical_rank
+from fedleak.models.inversion.grid_solution import GridSolutions
+from fedleak.models.inversion.whole_equations import Grid
+
+SLACK = 1e-9  # room for rounding errors about a cell that is determined
+DETERMINED = 1e-3  # a continuous cell that may be off by more, as a share of its range, is not determined
+
+
+class GridAnswer:
+    def __init__(self, case: PredictionCase, grid: Grid, values: FloatArray, intervals: FloatArray) -> None:
+        self.values, self.intervals = values.copy(), intervals.copy()
+        self._case, self._grid = case, grid
+        self._own = on_unit_interval(case.own)
+        self._n_solutions = np.zeros(len(case.ids), dtype=np.int64)
+        self._whole = np.zeros(len(case.ids), dtype=np.bool_)  # rows whose every cell is determined
+        self._listed, self._tried = True, False
+
+    def take(
+        self, found: GridSolutions, equations: ScoreEquations | None = None, tolerance: FloatArray | None = None
+    ) -> None:
+        """``equations``, within ``tolerance``, are what continuous unknowns follow from, where there are any."""
+        self._tried = True
+        if not len(found.rows):
+            return
+        self._listed &= found.listed
+        weights = solution_weights(found.rows, found.points, self._own)
+        rows, starts, counts = np.unique(found.rows, return_index=True, return_counts=True)
+        on_grid = np.ix_(rows, np.flatnonzero(self._grid.stepped))
+        self.values[on_grid] = np.add.reduceat(found.points * weights[:, None], starts)
+        if found.listed:
+            room = SLACK + self._grid.slack[self._grid.stepped]
+            low, high = np.minimum.reduceat(found.points, starts), np.maximum.reduceat(found.points, starts)
+            self.intervals[on_grid] = np.stack([low - room, high + room], axis=2)
+        self._n_solutions[rows] = counts
+        single = rows[counts == 1]
+        determined = np.full(len(single), self._grid.stepped.all())
+        if equations is not None and tolerance is not None and not self._grid.stepped.all():
+            determined = self._continuous(equations, tolerance, single, found.listed)
+        self._whole[single] = determined & found.listed
+
+    def _continuous(self, equations: ScoreEquations, tolerance: FloatArray, rows: IntArray, listed: bool) -> BoolArray:
+        """The continuous unknowns of rows whose others are found; true where the equations determine them."""
+        stepped, free = np.flatnonzero(self._grid.stepped), np.flatnonzero(~self._grid.stepped)
+        left, singular, across = np.linalg.svd(equations.matrix[:, free], full_matrices=False)
+        rank = numerical_rank(singular)
+        known = self.values[np.ix_(rows, stepped)] @ equations.matrix[:, stepped].T
+        place = np.searchsorted(equations.rows, rows)
+        change = left[:, :rank] / singular[:rank]
+        right = (equations.right[place] - known) @ change
+        cells = np.ix_(rows, free)
+        if rank < len(free):
+            self.values[cells] = project_to_box(self.values[cells], across[:rank], right).points
+            return np.zeros(len(rows), dtype=np.bool_)
+        solved = right @ across
+        # A weak column is determined only as well as the equations hold, over its weight.
+        off = tolerance[place] + np.abs(equations.matrix[:, stepped]) @ self._grid.slack[stepped]
+        error = off @ np.abs(change @ across) + SLACK
+        self.values[cells] = inside = np.clip(solved, 0.0, 1.0)
+        if listed:
+            self.intervals[cells] = np.clip(np.stack([inside - error, inside + error], axis=2), 0.0, 1.0)
+        return np.asarray(((error <= DETERMINED) & (np.abs(solved - inside) <= error)).all(axis=1))
+
+    @property
+    def evidence(self) -> dict[str, ScalarValue]:
+        return {
+            "rows": len(self._whole),
+            "unknown columns": self._case.n_unknown,
+            "columns of known step": int(self._grid.stepped.sum()),
+            "bits of the grid": self._grid.log2_points,
+            "rows with one solution": int((self._n_solutions == 1).sum()),
+            "rows with several": int((self._n_solutions > 1).sum()),
+            "rows that are determined whole": int(self._whole.sum()),
+        }
+
+    @property
+    def conclusion(self) -> tuple[Status, str]:
+        if not len(self._whole):
+            return Status.NOT_IDENTIFIABLE, "no prediction was released"
+        if self._whole.all():
+            return Status.RECOVERED, "in every row one combination of values fits the prediction, and no other does"
+        n_rows, n_found = len(self._whole), int((self._n_solutions > 0).sum())
+        if not self._tried:
+            n_free = int((~self._grid.stepped).sum())
+            taken = f", after {n_free} for continuous unknown columns" if n_free else ""
+            return Status.PARTIAL, f"the confidences leave no equation for the columns of known step{taken}"
+        if not n_found:
+            return Status.PARTIAL, "the predictions do not tell the combinations of values apart"
+        listed = "all of them listed" if self._listed else "more than could be listed"
+        return Status.PARTIAL, f"combinations of values fit in {n_found} of {n_rows} rows, {listed}"
+
+
+OFF_GRID = 1e-6  # how far a column's range may be from whole steps
+MOST_STEPS = 2**52  # more are no grid to float64
+
+
+def known_grid(case: PredictionCase, knowledge: Knowledge) -> Grid:
+    """From the declared steps; whole numbers have step 1."""
+    declared = {column.column: column for column in knowledge.columns}
+    steps, slack = np.zeros(case.n_unknown, dtype=np.int64), np.zeros(case.n_unknown)
+    for index, name in enumerate(case.unknown_columns):
+        column = declared.get(name)
+        step = _step(column)
+        n_steps = case.span[index] / step if step else 0.0
+        if not 0.5 < n_steps < MOST_STEPS:
+            continue
+        off = abs(n_steps - round(n_steps)) / n_steps
+        if off <= OFF_GRID:
+            steps[index] = round(n_steps)
+            slack[index] = off + (column.slack / case.span[index] if column else 0.0)
+    return Grid(steps, slack)
+
+
+def _step(column: KnownColumn | None) -> float | None:
+    if column is None:
+        return None
+    if column.step is not None:
+        return column.step
+    return 1.0 if column.kind in (ColumnKind.INTEGER, ColumnKind.BINARY) else None
+
+
+N_BINS = 32
+N_ITERATIONS = 8  # few: a histogram that is driven on grows spikes
+PRIOR_ROWS = 50.0  # the own columns' histogram counts as many rows
+
+
+def solution_weights(rows: IntArray, points: FloatArray, own: FloatArray) -> FloatArray:
+    """(solutions,), summing to one over each row; ``rows`` is ascending, all values are on the unit interval."""
+    _, starts, owner = np.unique(rows, return_index=True, return_inverse=True)
+    weights = np.ones(len(rows))
+    if len(starts) == len(rows):
+        return weights
+    bins = _bins(points)
+    prior = np.bincount(_bins(own).ravel(), minlength=N_BINS) + 1.0
+    prior = PRIOR_ROWS * prior / prior.sum()
+    share = np.broadcast_to(prior / PRIOR_ROWS, (points.shape[1], N_BINS))
+    for _ in range(N_ITERATIONS):
+        likelihood = sum(np.log(share[j])[bins[:, j]] for j in range(points.shape[1]))
+        likelihood = np.exp(likelihood - np.maximum.reduceat(likelihood, starts)[owner])
+        weights = likelihood / np.bincount(owner, likelihood)[owner]
+        counts = np.stack([np.bincount(bins[:, j], weights, N_BINS) for j in range(points.shape[1])]) + prior
+        share = counts / counts.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _bins(values: FloatArray) -> IntArray:
+    return np.clip((values * N_BINS).astype(np.int64), 0, N_BINS - 1)

@@ -1,1 +1,0 @@
-"""Intervals that contain a victim's cells."""

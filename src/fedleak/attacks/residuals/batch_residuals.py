@@ -1,0 +1,237 @@
+"""Residuals of every round, by whatever way the view offers: opened shares of a deviating party, or its own gradient.
+
+A party's own gradient is a linear system, sum over the batch of r_i x_i = s * gradient. The unknowns are the residuals
+r_i (f_i / 4 of eq. 6 in Hu et al. 2022); the columns are the coalition's own features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.errors import MissingFromViewError
+from fedleak.core.payload import Array, IntegerArray
+from fedleak.core.view import View
+from fedleak.crypto import packing as opened_shares
+from fedleak.crypto.fixed_point import encode
+from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
+
+
+def solved_batches(view: View) -> Iterator[SolvedBatch]:
+    """In the order of the rounds. A residual that the view does not determine is NaN."""
+    member = deviating_member(view)
+    if member is None:
+        for system in batch_systems(view):
+            yield solve(system, view.facts.fraction_bits)
+    else:
+        yield from _from_opened_shares(view, member)
+
+
+def deviating_member(view: View) -> str | None:
+    """The member of the coalition that opened its partners' shares, if one did."""
+    for member in view.coalition:
+        if any(name.startswith(opened_shares.PREFIX) for name in view.names(member)):
+            return member
+    return None
+
+
+def approximation_of(view: View) -> Approximation:
+    return Approximation(view.facts.approximation or "taylor")
+
+
+def _from_opened_shares(view: View, member: str) -> Iterator[SolvedBatch]:
+    """f = own share + the partners' shares (eq. 5); exact, but for the rounding of the shares themselves."""
+    own = OwnScore(view, (member,))
+    opened = opened_sums(view, member)
+    fraction_bits = view.facts.fraction_bits or 40
+    holds_labels = any(True for _ in view.records("labels", member))
+    for message in view.at(steps.BATCH):
+        if message.round not in opened or not isinstance(message.payload, Array):
+            continue
+        ids = np.asarray(message.payload.values, dtype=np.int64)
+        rows = own.positions(ids)
+        signs = own.signs[rows] if holds_labels and own.signs is not None else None
+        residuals = _residuals_of_shares(
+            own.scores(message.round, rows), signs, opened[message.round], approximation_of(view), len(ids)
+        )
+        error = len(view.facts.parties) * 2.0**-fraction_bits
+        yield SolvedBatch(message.round, ids, residuals, len(ids), 1.0, error)
+
+
+def _residuals_of_shares(
+    own: FloatArray, signs: FloatArray | None, shares: FloatArray, approximation: Approximation, n_rows: int
+) -> FloatArray:
+    if approximation is Approximation.TAYLOR:
+        label_part = 0.0 if signs is None else 2.0 * signs
+        return (own - label_part + shares) / 4
+    # The cubic exchange sends three vectors: powers of the score, or at the label party its own part of the residual
+    # and two powers.
+    first, second, third = shares.reshape(3, n_rows)
+    if signs is None:  # eq. 124 with the square bracket multiplied out
+        return first + 3 * CUBIC * (own**2 * second + own * third) + CUBIC * own**3 + LINEAR * own
+    score = own + first
+    return CUBIC * score**3 + LINEAR * score - signs / 2
+
+
+def opened_sums(view: View, member: str) -> dict[int, FloatArray]:
+    """By round: the sum of all partners' shares, in which their pairwise blinds cancel."""
+    by_round: dict[int, list[IntegerArray]] = {}
+    for record in view.locals.get(member, ()):
+        if record.name.startswith(opened_shares.PREFIX) and isinstance(record.value, IntegerArray):
+            by_round.setdefault(record.round, []).append(record.value)
+    n_partners = max((len(parts) for parts in by_round.values()), default=0)
+    fraction_bits = view.facts.fraction_bits or 40
+    complete = {number: parts for number, parts in by_round.items() if len(parts) == n_partners}
+    return {number: opened_shares.decoded_sum(parts, fraction_bits) for number, parts in complete.items()}
+
+
+def first_known(batches: Iterator[SolvedBatch], *, silent: float = 0.0) -> tuple[IntArray, IntArray, FloatArray]:
+    """Each row's first determined residual above ``silent``: row ids in order, the round, the residual."""
+    first: dict[int, tuple[int, float]] = {}
+    for batch in batches:
+        for row, value in zip(batch.ids.tolist(), batch.residuals.tolist(), strict=True):
+            if row not in first and np.isfinite(value) and abs(value) > silent:
+                first[row] = (batch.round, value)
+    ids = np.array(sorted(first), dtype=np.int64)
+    rounds = np.array([first[int(row)][0] for row in ids], dtype=np.int64)
+    return ids, rounds, np.array([first[int(row)][1] for row in ids])
+
+
+def sum_known(batches: Iterator[SolvedBatch]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Each row's sum of determined residuals (the log odds of a label add up over rounds), with its last round."""
+    found: dict[int, tuple[int, float]] = {}
+    for batch in batches:
+        for row, value in zip(batch.ids.tolist(), batch.residuals.tolist(), strict=True):
+            if np.isfinite(value):
+                found[row] = (batch.round, found.get(row, (0, 0.0))[1] + value)
+    ids = np.array(sorted(found), dtype=np.int64)
+    rounds = np.array([found[int(row)][0] for row in ids], dtype=np.int64)
+    return ids, rounds, np.array([found[int(row)][1] for row in ids])
+
+
+# Singular values below this share of the largest count as zero. Gradients carry about 40 fractional
+# bits, so a direction weaker than this holds no usable digit.
+RANK_TOLERANCE = 1e-9
+DEFAULT_FRACTION_BITS = 40
+FLOAT_UNIT = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSystem:
+    """One round: row ids of the batch, the coalition's columns of those rows, its gradient."""
+
+    round: int
+    ids: IntArray
+    rows: FloatArray  # (batch, columns)
+    gradient: FloatArray  # (columns,)
+    exact: bool = False  # the rows are as encoded, so that only the partners' shares are rounded
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedBatch:
+    """Residuals, NaN where the system leaves them free."""
+
+    round: int
+    ids: IntArray
+    residuals: FloatArray
+    rank: int
+    condition: float  # of the part of the system that has full rank
+    error: float = 0.0  # about how far fixed-point rounding can move a residual
+
+
+def batch_systems(view: View) -> Iterator[BatchSystem]:
+    """Read the systems from the view, in the order of the rounds; a coalition's columns are put side by side."""
+    noise = OwnNoise(view)
+    members = [_Member(view, name, noise) for name in view.coalition if _has_record(view, "features", name)]
+    if not members:
+        raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
+    rounds = set.intersection(*(set(member.gradients) for member in members))
+    for message in view.at(steps.BATCH):
+        if message.round in rounds and isinstance(message.payload, Array):
+            ids = np.asarray(message.payload.values, dtype=np.int64)
+            rows = np.hstack([member.rows(ids) for member in members])
+            gradient = np.concatenate([member.gradient(message.round, ids) for member in members])
+            yield BatchSystem(message.round, ids, rows, gradient, all(member.is_exact for member in members))
+
+
+class _Member:
+    """One member's columns and gradients.
+
+    In the encrypted exchange the partners' part of a gradient is an exact sum over the features as they are encoded,
+    and the own part one over the features themselves. A member that knows its weights moves its own part over to the
+    encoded features too: rounding of features then no longer blurs the system.
+    """
+
+    def __init__(self, view: View, name: str, noise: OwnNoise) -> None:
+        self._name, self._noise = name, noise
+        table = view.table("features", name)
+        self._features = np.asarray(table.values, dtype=np.float64)
+        self._position = {int(row): index for index, row in enumerate(table.ids)}
+        # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
+        kept = "claimed-gradient" if _has_record(view, "claimed-gradient", name) else "gradient"
+        self.gradients = {r.round: r.value.values for r in view.records(kept, name) if isinstance(r.value, Array)}
+        self._weights = {
+            r.round + 1: r.value.values for r in view.records("weights", name) if isinstance(r.value, Array)
+        }
+        self._labels = view.table("labels", name).values[:, 0] if _has_record(view, "labels", name) else None
+        facts = view.facts
+        self.is_exact = (
+            facts.options.get("gradients") == "encrypted-exchange"
+            and facts.approximation == "taylor"
+            and facts.fraction_bits is not None
+            and set(self.gradients) <= set(self._weights)
+        )
+        self._encoded = self._features
+        if self.is_exact and facts.fraction_bits is not None:
+            self._encoded = np.ldexp(encode(self._features, facts.fraction_bits).astype(float), -facts.fraction_bits)
+
+    def rows(self, ids: IntArray) -> FloatArray:
+        return self._encoded[self._at(ids)]
+
+    def gradient(self, round_number: int, ids: IntArray) -> FloatArray:
+        at = self._at(ids)
+        gradient: FloatArray = np.array(self.gradients[round_number], dtype=np.float64)
+        own_noise = np.broadcast_to(self._noise.in_gradient_of(self._name, round_number), len(ids))
+        gradient -= self._encoded[at].T @ own_noise / len(ids)
+        if not self.is_exact:
+            return gradient
+        own = self._features[at] @ self._weights[round_number]
+        if self._labels is not None:
+            own = own - 2.0 * (2.0 * self._labels[at] - 1.0)
+        # 4 s G = X'own + Xe'others (line 12 of protocol 1): add (Xe - X)'own to have Xe'f on the right.
+        moved: FloatArray = gradient + (self._encoded[at] - self._features[at]).T @ own / (4 * len(ids))
+        return moved
+
+    def _at(self, ids: IntArray) -> list[int]:
+        return [self._position[int(row)] for row in ids]
+
+
+def solve(system: BatchSystem, fraction_bits: int | None = None) -> SolvedBatch:
+    """Least squares, row by row honest: a residual that a null direction touches stays unknown."""
+    n_rows = len(system.ids)
+    left, singular, right = np.linalg.svd(system.rows.T, full_matrices=True)
+    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
+    target = left[:, :rank].T @ (n_rows * system.gradient)
+    residuals = right[:rank].T @ (target / singular[:rank])
+    free = np.linalg.norm(right[rank:], axis=0) > 1e-6  # rows of the null space
+    residuals[free] = np.nan
+    condition = float(singular[0] / singular[rank - 1]) if rank else float("inf")
+    error = _rounding_error(system, float(singular[rank - 1]), fraction_bits) if rank else float("inf")
+    return SolvedBatch(system.round, system.ids, residuals, rank, condition, error)
+
+
+def _rounding_error(system: BatchSystem, smallest: float, fraction_bits: int | None) -> float:
+    """Each equation is off by about sqrt(s) units, which the smallest singular value amplifies: units of the encoding
+    where features are rounded, of float64 where they are not; then the shares' own rounding is added."""
+    spread = float(np.sqrt(len(system.ids))) / smallest
+    unit = 2.0 ** -(DEFAULT_FRACTION_BITS if fraction_bits is None else fraction_bits)
+    return unit + FLOAT_UNIT * spread if system.exact else unit * spread
+
+
+def _has_record(view: View, record: str, member: str) -> bool:
+    return any(True for _ in view.records(record, member))

@@ -1,0 +1,97 @@
+"""Residuals of single rows from a party's own gradient (Hu et al. 2022, corollary 3.2).
+
+Beyond the own features, a dishonest party gets more equations (section 5.2): by products packed into what its partners
+decrypt, or by columns that it only claims to have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks import verdicts as packed
+from fedleak.attacks.residuals.batch_residuals import SolvedBatch, solved_batches
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.view import View
+from fedleak.theory.condition import Condition, State, no_noise
+from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, batch_within_columns
+
+
+class ResidualRecovery(Attack):
+    name = "residual-recovery"
+    summary = "solves the party's own gradient for the residual of every row of a batch"
+    reference = Reference("hu2022", "corollary 3.2")
+    requires = frozenset({Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
+    produces = SecretKind.RESIDUALS
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        solved = list(solved_batches(view))
+        ids = np.concatenate([np.column_stack([np.full(len(b.ids), b.round), b.ids]) for b in solved])
+        values = np.concatenate([batch.residuals for batch in solved])[:, None]
+        known = np.isfinite(values)
+        status, why = _status(known, solved, no_noise(view.facts))
+        return Guess(
+            view.target,
+            status,
+            ids,
+            values,
+            evidence={
+                "batches": len(solved),
+                "smallest rank": min(batch.rank for batch in solved),
+                "largest condition": max(batch.condition for batch in solved),
+                "determined share": float(np.mean(known)),
+            },
+            why=why,
+        )
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        too_few = batch_within_columns(facts).state is State.FAILS
+        # With noise on the scores the system still has one solution, the residual plus the noise: how close
+        # that is to the residual the theorem does not say.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
+        return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
+
+
+def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Condition) -> tuple[Status, str]:
+    if known.all() and without_noise.state is not State.HOLDS:
+        return Status.PARTIAL, f"every batch is solved, for residuals with the noise in them: {without_noise.detail}"
+    if known.all():
+        return Status.RECOVERED, "every batch has as many independent equations as rows"
+    largest = max(solved, key=lambda batch: len(batch.ids) - batch.rank)
+    why = f"a batch of {len(largest.ids)} rows has only {largest.rank} independent equations"
+    return (Status.PARTIAL, why) if known.any() else (Status.NOT_IDENTIFIABLE, why)
+
+
+class PackedResidualRecovery(ResidualRecovery):
+    name = "packed-residual-recovery"
+    summary = "opens every value that partners encrypt, by products packed into what they decrypt"
+    reference = Reference("hu2022", "algorithm 2")
+    requires = packed.REQUIRES
+    deviation = packed.DEVIATION
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return packed.predict_packed(facts, PackedEquations.assess(facts))
+
+
+class ClaimedResidualRecovery(ResidualRecovery):
+    name = "claimed-residual-recovery"
+    summary = "solves a gradient that random claimed columns have made long enough"
+    reference = Reference("hu2022", "section 5.2")
+    deviation = "claimed-columns"
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        width = facts.n_adversary_features
+        if width is None or facts.batch_size is None:
+            return Prediction(Verdict.UNKNOWN, ("the columns or the batch size is not known",))
+        noise = no_noise(facts)
+        if noise.state is not State.HOLDS:
+            return Prediction(Verdict.UNKNOWN, (f"residuals carry noise: {noise.detail}",))
+        missing = max(0, facts.batch_size - width)
+        return Prediction(
+            Verdict.EXACT, (f"{missing} claimed columns make up for what the batch has beyond the {width} real ones",)
+        )

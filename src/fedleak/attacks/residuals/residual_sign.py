@@ -1,0 +1,124 @@
+"""Labels from the sign of recovered residuals (Hu et al. 2022, criterion 4.2).
+
+While every score is below 2 in absolute value, the residual theta x / 4 - y / 2 has the sign of -y. Scores start small
+and grow with the rounds, so each row is judged by its first residual. Under noise of a known deviation all of
+a row's residuals are added up instead: the noise is fresh in every round, the label is not. Through packed products the
+same holds for batches beyond the own features (section 5.2).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from fedleak.attacks import verdicts as packed
+from fedleak.attacks.residuals.batch_residuals import approximation_of, first_known, solved_batches, sum_known
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation
+from fedleak.theory.condition import DATA_ROLES, Assessment, State, no_noise
+from fedleak.theory.label_signs import LabelBySign, ManyParties, SmallInitialisation, first_score_bound, safe_rounds
+from fedleak.theory.residual_equations import batch_within_columns
+from fedleak.theory.sigmoid_approximations import CubicLabel, PiecewiseLabel, cubic_safe_rounds
+
+ALWAYS = 1 << 62  # rounds: under the piecewise approximation a residual never has the wrong sign (theorem F.2)
+
+
+class ResidualSign(Attack):
+    name = "residual-sign"
+    aliases: ClassVar[tuple[str, ...]] = ("criterion-4.2",)
+    summary = "reads each label off the sign of the row's first residual"
+    reference = Reference("hu2022", "criterion 4.2")
+    requires = frozenset(
+        {Capability.OWN_FEATURES, Capability.OWN_GRADIENT, Capability.BATCH_IDS, Capability.TWO_CLASSES}
+    )
+    produces = SecretKind.LABELS
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        silent = 1e-7 if approximation_of(view) is Approximation.PIECEWISE else 0.0
+        if view.facts.outside_noise:
+            return _guess(view, *sum_known(solved_batches(view)))
+        return _guess(view, *first_known(solved_batches(view), silent=silent))
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        too_few = batch_within_columns(facts).state is State.FAILS
+        # Where another condition fails the theorem is silent: signs may still be right, with noise or without.
+        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
+        return from_assessment(assess_labels(facts), if_fails=if_fails)
+
+
+def assess_labels(facts: Facts) -> Assessment:
+    """The theorem that speaks about this approximation, start and number of parties."""
+    if facts.approximation == Approximation.CUBIC:
+        return CubicLabel.assess(facts)
+    if facts.approximation == Approximation.PIECEWISE:
+        return PiecewiseLabel.assess(facts)
+    if len([party for party in facts.parties if party.role in DATA_ROLES]) > 2:
+        return ManyParties.assess(facts)
+    small_start = facts.initialisation in ("xavier", "kaiming", "normal")
+    return (SmallInitialisation if small_start else LabelBySign).assess(facts)
+
+
+def safe_rounds_of(facts: Facts) -> int | None:
+    """T* of criterion 4.2 for these facts (with high probability from random weights); None where it is not known."""
+    if facts.approximation == Approximation.PIECEWISE:
+        return ALWAYS
+    first_score = first_score_bound(facts)
+    if facts.learning_rate is None or facts.max_row_norm is None or first_score is None:
+        return None
+    rule = cubic_safe_rounds if facts.approximation == Approximation.CUBIC else safe_rounds
+    return rule(facts.learning_rate, first_score, facts.max_row_norm)
+
+
+def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -> Guess:
+    safe = safe_rounds_of(view.facts)
+    noise = view.facts.outside_noise or 0.0
+    clean = no_noise(view.facts).state is State.HOLDS
+    within = safe is not None and clean and int(rounds.max(initial=-1)) < safe
+    evidence = {
+        "rows judged": len(ids),
+        "safe rounds T": None if safe == ALWAYS else safe,
+        "last round used": int(rounds.max(initial=-1)),
+        "declared noise": noise,
+    }
+    if not len(ids):
+        why = "no batch has as many independent equations as rows, so no residual is determined"
+        return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, np.empty((0, 1)), evidence=evidence, why=why)
+    return Guess(
+        view.target,
+        Status.RECOVERED if within else Status.PARTIAL,
+        ids,
+        (residuals < 0).astype(float)[:, None],
+        confidence=_confidence(residuals, rounds, safe, noise)[:, None],
+        evidence=evidence,
+        why="a negative residual means label 1 while every score is small",
+    )
+
+
+def _confidence(residuals: FloatArray, rounds: IntArray, safe: int | None, noise: float) -> FloatArray:
+    """1 where the theorem vouches for the sign. Beyond: by distance from zero (at zero weights it is 1/2); under
+    noise the posterior between residuals of +1/2 and -1/2, for Gaussian noise of a quarter of the score's."""
+    if noise:
+        exponent = np.minimum(np.abs(residuals) / (noise / 4) ** 2, 700.0)
+        return 1 / (1 + np.exp(-exponent))
+    by_distance = 0.5 + 0.5 * np.minimum(np.abs(residuals) / 0.5, 1.0)
+    return np.where(rounds < safe, 1.0, by_distance) if safe is not None else by_distance
+
+
+class PackedResidualSign(ResidualSign):
+    name = "packed-residual-sign"
+    aliases = ()
+    summary = "reads labels off residuals that packed products opened, for batches beyond the own features"
+    reference = Reference("hu2022", "algorithm 2 and criterion 4.2")
+    requires = packed.REQUIRES
+    deviation = packed.DEVIATION
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return packed.predict_packed(facts, assess_labels(facts))

@@ -1,0 +1,130 @@
+"""The partner's score of every row in every round: the residual less what the coalition knows of it.
+
+Section 4.1 of Li et al. 2021, and eq. 10 of Hu et al. 2022, whose theorem 3.6 grants the adversary exactly this. One
+capability with two ways of reading residuals: by the grid on which the opened gradient of an arbiter lies, or, for
+models of two classes, row by row from the gradient or from shares that a dishonest member opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores
+from fedleak.attacks.residuals.trajectory import ReadTrajectory, read_on_the_grid, reads_the_grid
+from fedleak.attacks.verdicts import NotIdentified, from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
+from fedleak.theory.column_ratios import labels_known
+from fedleak.theory.condition import Assessment, State, course_known, no_noise, revealed
+from fedleak.theory.residual_equations import ScoreRecovery as ScoreTheorem
+
+OWN_PART = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
+WITH_LABELS = OWN_PART | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
+
+
+class ScoreRecovery(Attack):
+    name = "score-recovery"
+    aliases = ("partial-score-recovery",)
+    summary = "takes the own score and the label off each residual; what remains is the partner's score"
+    reference = Reference("li2021", "section 4.1 (also hu2022, eq. 10)")
+    requires = OWN_PART
+    produces = SecretKind.PARTIAL_SCORES
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        mixed = mixed_scores(view.facts, view.coalition)
+        if mixed:
+            return unsolved(view, NotIdentified(mixed, 0), width=1, id_width=2)
+        if not reads_the_grid(view):
+            return _from_residuals(view, outside_scores(view))
+        read = read_on_the_grid(view)
+        if isinstance(read, NotIdentified):
+            return unsolved(view, read, width=1, id_width=2)
+        return _from_grid(view, read)
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return predict_scores(facts, ScoreTheorem.assess(facts))
+
+
+def predict_scores(facts: Facts, exact: Assessment) -> Prediction:
+    """``exact`` asks for labels of the coalition's own; with two classes those of the residuals' signs do as well."""
+    if facts.capabilities is None or Capability.TWO_CLASSES in facts.capabilities:
+        own = revealed(Capability.LABELS, facts)
+        conditions = tuple(labels_known(facts) if condition == own else condition for condition in exact.conditions)
+        exact = replace(exact, conditions=conditions)
+    failed = {condition for condition in exact.conditions if condition.state is State.FAILS}
+    # Noise blurs an answer, and how far depends on its size; what else fails leaves the equations open.
+    only_noise = failed <= {no_noise(facts), course_known(facts)}
+    return from_assessment(exact, if_fails=Verdict.UNKNOWN if only_noise else Verdict.IMPOSSIBLE)
+
+
+def unsolved(view: View, found: NotIdentified, *, width: int, id_width: int = 1) -> Guess:
+    status = Status.UNDETERMINED if found.undetermined else Status.NOT_IDENTIFIABLE
+    return nothing(view, found.why, {"rank": found.rank}, width=width, id_width=id_width, status=status)
+
+
+def nothing(
+    view: View,
+    why: str,
+    evidence: Mapping[str, ScalarValue],
+    *,
+    width: int,
+    id_width: int = 1,
+    status: Status = Status.NOT_IDENTIFIABLE,
+) -> Guess:
+    """The answer of an attack that can say why there is none."""
+    shape = (0, id_width) if id_width > 1 else (0,)
+    ids = np.zeros(shape, dtype=np.int64)
+    return Guess(view.target, status, ids, np.zeros((0, width)), evidence=evidence, why=why)
+
+
+def _from_grid(view: View, read: ReadTrajectory) -> Guess:
+    rounds = read.trajectory.rounds
+    ids = [
+        np.column_stack([np.full(len(step.rows), number), read.ids[step.rows]])
+        for number, step in zip(read.round_numbers, rounds, strict=True)
+    ]
+    return Guess(
+        view.target,
+        Status.RECOVERED if no_noise(view.facts).state is State.HOLDS else Status.PARTIAL,
+        np.concatenate(ids),
+        np.concatenate([step.scores for step in rounds])[:, None],
+        evidence={
+            "rounds": len(rounds),
+            "largest condition": read.condition,
+            "error of a score": read.trajectory.noise,
+            "exact up to the victim's rounding": read.exact,
+        },
+        why="every batch has as many independent own columns as rows",
+    )
+
+
+def _from_residuals(view: View, found: OutsideScores) -> Guess:
+    """A score that the residual or the sigmoid's approximation leaves open is NaN, with the interval it lies in."""
+    ids, values, intervals = _cells(found)
+    known = np.isfinite(values)
+    evidence = {"determined share": float(known.mean()), "labels by the residuals' signs": found.labels_by_sign}
+    if not known.any():
+        why = "no batch has as many independent equations as rows, so no score is determined"
+        return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, values, intervals, evidence=evidence, why=why)
+    clean = no_noise(view.facts).state is State.HOLDS
+    status = Status.RECOVERED if known.all() and clean else Status.PARTIAL
+    why = "residual minus own score and label"
+    return Guess(view.target, status, ids, values, intervals, evidence=evidence, why=why)
+
+
+def _cells(found: OutsideScores) -> tuple[IntArray, FloatArray, FloatArray]:
+    ids = np.concatenate(
+        [np.column_stack([np.full(len(r.rows), r.round), found.row_ids[r.rows]]) for r in found.rounds]
+    )
+    values = np.concatenate([one.scores for one in found.rounds])[:, None]
+    low = np.concatenate([one.low for one in found.rounds])
+    high = np.concatenate([one.high for one in found.rounds])
+    return ids, values, np.stack([low, high], axis=1)[:, None, :]

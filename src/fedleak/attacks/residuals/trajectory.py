@@ -1,0 +1,217 @@
+"""What an attacker recovers of a training: per round the batch, the rate, the residuals and the victim's scores.
+
+The scores obey z(t) = p(t) v + G c(t) for every row of the table, in the batch or not: W(t) = p(t) W(0) + X^T c(t),
+where p shrinks by 1 - rate * l2 a round and c collects -rate / batch * d at the batch's rows. v = X W(0) and G = X X^T
+are the unknowns, and they enter linearly. Eq. 3 of Li et al. 2021 is the difference of two such equations for one batch
+that recurs.
+
+Two ways of reading it. On the grid: g = X^T d / m + l2 w with everything known but d (section 4.1 of Li et al. 2021),
+so as many independent own columns as batch rows determine d. The parties computed with encoded numbers, and the
+coalition knows its own encodings exactly, so it solves with them; where the system is well conditioned, d is then
+rounded to the grid it lies on, and is exact. For models of two classes also from residuals row by row, where labels
+that nobody in the coalition holds are those of the residuals' signs (Hu et al. 2022, remark 4.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from fedleak.attacks.residuals.batch_residuals import approximation_of
+from fedleak.attacks.residuals.outside_scores import SENSITIVITY, OutsideScores, outside_scores
+from fedleak.attacks.residuals.own_side import (
+    OwnMember,
+    OwnNoise,
+    ResidualForm,
+    hold_labels,
+    hold_steps,
+    number_option,
+    own_members,
+    rate_of,
+)
+from fedleak.attacks.verdicts import NotIdentified
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.errors import MissingFromViewError
+from fedleak.core.payload import Array
+from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    rows: IntArray  # positions of the batch in the table
+    rate: float
+    residuals: FloatArray  # d of the batch
+    scores: FloatArray  # z of the batch: the victim's share of the linear score; NaN where it stays open
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    n_rows: int
+    l2: float
+    rounds: tuple[Round, ...]
+    noise: float  # standard deviation of the error in a score: rounding in the encoding, or declared noise
+    residual_scale: float = 1.0  # d = residual_scale * z + known: how an error in z shows in d
+
+    @cached_property
+    def repeats(self) -> bool:
+        """One batch of all rows, again and again, with every score known."""
+        return all(len(r.rows) == self.n_rows and bool(np.isfinite(r.scores).all()) for r in self.rounds)
+
+    @cached_property
+    def states(self) -> FloatArray:
+        """(rounds + 1, 1 + rows): [p(t), c(t)] when round t begins, and after the last one."""
+        found = np.zeros((len(self.rounds) + 1, 1 + self.n_rows))
+        found[0, 0] = 1.0
+        for number, step in enumerate(self.rounds):
+            found[number + 1] = found[number] * (1 - step.rate * self.l2)
+            found[number + 1, 1 + step.rows] -= step.rate / len(step.rows) * step.residuals
+        return found
+
+    def disturbed(self, rng: np.random.Generator) -> Trajectory:
+        """One more draw of its own noise on top: how far an answer moves then is how far it can be trusted."""
+        rounds = []
+        for step in self.rounds:
+            error = self.noise * rng.standard_normal(len(step.rows))
+            rounds.append(
+                replace(step, scores=step.scores + error, residuals=step.residuals + self.residual_scale * error)
+            )
+        return replace(self, rounds=tuple(rounds))
+
+
+RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
+SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTrajectory:
+    ids: IntArray  # row ids, in the table's order
+    round_numbers: IntArray
+    trajectory: Trajectory
+    condition: float  # worst of the systems that were solved for the residuals
+    exact: bool  # every residual was rounded to its grid
+
+
+@dataclass(frozen=True, eq=False)
+class _Solver:
+    """Least squares for one batch: the pseudo-inverse of the coalition's columns, kept for when the batch recurs."""
+
+    columns: FloatArray  # (batch, columns)
+    inverse: FloatArray  # (batch, columns)
+    rank: int
+    condition: float
+
+
+def read_trajectory(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
+    """Row ids and the trajectory, by the way that suits the view."""
+    if not reads_the_grid(view):
+        return trajectory_from_residuals(view)
+    read = read_on_the_grid(view)
+    return read if isinstance(read, NotIdentified) else (read.ids, read.trajectory)
+
+
+def reads_the_grid(view: View) -> bool:
+    """Whether the labels are at hand, and with them sums that the arbiter opened. A model that is not of two classes
+    has no other way."""
+    two_classes = view.facts.approximation is None or view.facts.approximation in set(Approximation)
+    return not two_classes or (hold_labels(view) and hold_steps(view))
+
+
+def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
+    if not hold_labels(view):
+        return NotIdentified("the labels are not known; only those of two classes show in the residuals' signs", 0)
+    members = own_members(view)
+    ids = members[0].ids
+    position = {int(row): index for index, row in enumerate(ids)}
+    form, l2 = ResidualForm.of(view.facts), number_option(view.facts, "l2", 0.0)
+    noise = OwnNoise(view)
+    rounds, numbers = [], []
+    worst, errors = 1.0, []
+    solvers: dict[bytes, _Solver] = {}
+    for message in view.at(steps.BATCH):
+        if not isinstance(message.payload, Array) or not all(message.round in m.pushes for m in members):
+            continue
+        rows = np.array([position[int(row)] for row in message.payload.values], dtype=np.int64)
+        key = rows.tobytes()
+        if key not in solvers:
+            solvers[key] = _solver(members, rows)
+        solver = solvers[key]
+        if solver.rank < len(rows):
+            why = f"a batch of {len(rows)} rows has only {solver.rank} independent own columns: no score is determined"
+            return NotIdentified(why, solver.rank)
+        residuals, error = _grid_residuals(members, message.round, solver, l2, view.facts.fraction_bits)
+        own = sum(
+            (m.share(rows, message.round, form, noise.on_scores(m.name, message.round)) for m in members),
+            np.zeros(len(rows)),
+        )
+        rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, (residuals - own) / form.slope))
+        numbers.append(message.round)
+        worst = max(worst, solver.condition)
+        errors.append(error)
+    if not rounds:
+        raise MissingFromViewError("the view holds no round with a batch and the coalition's gradient")
+    blur = _error_on_the_grid(view, form, float(np.sqrt(np.mean(np.square(errors)))))
+    trajectory = Trajectory(len(ids), l2, tuple(rounds), blur, form.slope)
+    return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, not any(errors))
+
+
+def _solver(members: list[OwnMember], rows: IntArray) -> _Solver:
+    columns = np.hstack([member.scaled(rows) for member in members])
+    left, singular, right = np.linalg.svd(columns, full_matrices=False)
+    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
+    inverse = left[:, :rank] @ (right[:rank] / singular[:rank, None])
+    return _Solver(columns, inverse, rank, float(singular[0] / singular[rank - 1]) if rank else float("inf"))
+
+
+def _grid_residuals(
+    members: list[OwnMember], number: int, solver: _Solver, l2: float, fraction_bits: int | None
+) -> tuple[FloatArray, float]:
+    """d of the batch, and its error from floating point: 0 where d could be rounded to the grid of its encoding."""
+    products = np.concatenate([member.product(number, l2) for member in members])
+    residuals = solver.inverse @ products
+    pushes = np.concatenate([member.pushes[number] for member in members])
+    # A decoded gradient is off by a few units in its last place, and so is the product that the solve inverts.
+    last_places = EPSILON * (np.abs(pushes) + np.abs(solver.columns).T @ np.abs(residuals))
+    error = np.sqrt(np.square(solver.inverse) @ np.square(last_places))
+    if fraction_bits is None or not all(member.encoded for member in members):
+        return residuals, float(np.sqrt(np.mean(error**2)))
+    grid = 2.0**-fraction_bits
+    if SNAP_MARGIN * float(error.max(initial=0.0)) > grid:
+        return residuals, float(np.sqrt(np.mean(error**2)))
+    return np.rint(residuals / grid) * grid, 0.0
+
+
+def _error_on_the_grid(view: View, form: ResidualForm, solving: float) -> float:
+    """Standard deviation of a score's error: the victim's rounding, the solve's own error, declared noise."""
+    bits = view.facts.fraction_bits
+    rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
+    errors = np.hypot(rounding, solving) / form.slope
+    return float(np.hypot(errors, view.facts.outside_noise or 0.0)) or EPSILON
+
+
+FLOAT_STEP = float(np.finfo(np.float64).eps)
+
+
+def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
+    """Row ids and the rounds before the first with an open residual: later weights cannot be followed."""
+    found = outside_scores(view)
+    rounds = []
+    for one in found.rounds:
+        if not np.isfinite(one.residuals).all():
+            break
+        rounds.append(Round(one.rows, rate_of(view.facts, one.round), one.trained_with, one.scores))
+    if not rounds:
+        return NotIdentified("no batch has as many independent equations as rows, so no score is determined", 0)
+    noise = _error_by_residuals(view, found, len(rounds))
+    slope = 1 / SENSITIVITY[approximation_of(view)]
+    l2 = number_option(view.facts, "l2", 0.0)
+    return found.row_ids, Trajectory(len(found.row_ids), l2, tuple(rounds), noise, slope)
+
+
+def _error_by_residuals(view: View, found: OutsideScores, n_rounds: int) -> float:
+    errors = [one.error for one in found.rounds[:n_rounds]]
+    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.outside_noise or 0.0)) or FLOAT_STEP

@@ -1,1 +1,0 @@
-"""What a party reads out of the training of a linear model: kernels that its attacks share."""

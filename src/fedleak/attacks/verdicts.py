@@ -1,0 +1,84 @@
+"""What an attack says where a theorem speaks for it, and where it has no answer.
+
+Before a run: a theorem's assessment becomes a prediction, also for members that open their partners' shares by packed
+products. After one: why the view does not identify the secret, as a guess without values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.core.adversary import Capability
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Prediction, Verdict
+from fedleak.core.facts import Facts
+from fedleak.theory.condition import Assessment, State
+from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, enough_slots
+
+
+def from_assessment(assessment: Assessment, *, if_fails: Verdict = Verdict.IMPOSSIBLE) -> Prediction:
+    """Exact where the theorem holds; ``if_fails`` where a condition is broken."""
+    verdict = {State.HOLDS: Verdict.EXACT, State.FAILS: if_fails, State.UNKNOWN: Verdict.UNKNOWN}[assessment.state]
+    lead = f"{assessment.theorem}: {assessment.conclusion}" if verdict is Verdict.EXACT else assessment.theorem
+    return Prediction(verdict, (lead, *assessment.reasons))
+
+
+def model_not_revealed(requires: frozenset[Capability], facts: Facts) -> Prediction | None:
+    """What attacks on predictions expect where the coalition is known to lack what they need; otherwise nothing."""
+    if facts.capabilities is None or requires <= facts.capabilities:
+        return None
+    return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
+
+
+DEVIATION = "packed-products"
+REQUIRES = frozenset(
+    {
+        Capability.OWN_FEATURES,
+        Capability.OWN_WEIGHTS,
+        Capability.BATCH_IDS,
+        Capability.CIPHERTEXTS,
+        Capability.TWO_CLASSES,
+    }
+)
+
+
+def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
+    """A theorem's prediction with the passive condition s <= d replaced by s <= u d."""
+    passive = {condition.statement for condition in UniqueResiduals.assess(facts).conditions}
+    others = tuple(condition for condition in assessment.conditions if condition.statement not in passive)
+    packed = PackedEquations.assess(facts)
+    merged = Assessment(
+        packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedy
+    )
+    too_few = enough_slots(facts).state is State.FAILS
+    # Where another condition fails, noise above all, the theorem is silent about what can still be had.
+    return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, eq=False)
+class GramSolution:
+    factor: FloatArray  # (rows, n)
+    end_scores: FloatArray  # X W after the last update
+    method: str
+    condition: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class NotIdentified:
+    why: str
+    rank: int
+    undetermined: bool = False  # a search ended without an answer: that there is none is not shown
+
+
+def factored(gram: FloatArray, width: int, noise: float) -> tuple[FloatArray, int]:
+    """F (rows, width) of the closest Gram matrix of that rank, and how many directions stand out of the noise."""
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    order = np.argsort(values)[::-1][: min(width, len(values))]
+    kept = np.maximum(values[order], 0.0)
+    factor = np.zeros((len(gram), width))
+    factor[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
+    floor = max(noise, 1e-14 * float(kept[0])) if len(kept) else noise
+    return factor, int(np.sum(kept > floor))

@@ -1,1 +1,0 @@
-"""Attacks that recover a party's model weights."""

@@ -1,0 +1,190 @@
+"""What a scenario declares, made real: the federation with its data (or empty tables where only theory is
+asked), and what each adversary knows beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from fedleak.auditing.scenario import WITHOUT_DATA, KnowledgeSpec, PartySpec, Scenario
+from fedleak.core.arrays import FloatArray
+from fedleak.core.errors import ScenarioError
+from fedleak.core.facts import PartyFacts
+from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
+from fedleak.core.payload import Table
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.data import (
+    ByColumns,
+    ByCorrelation,
+    ByRatio,
+    ByRowRatio,
+    VerticalPartition,
+    load_table,
+    split_horizontal,
+    split_vertical,
+)
+from fedleak.data.column_encoding import regular_step
+from fedleak.trial.randomness import stream
+
+
+def build_federation(scenario: Scenario) -> Federation:
+    """Load the table and deal it out."""
+    table = load_table(scenario.data, folder=scenario.folder)
+    rng, test_share = stream(scenario.seed, "split"), scenario.partition.test_share
+    if scenario.partition.by == "rows":
+        members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
+    else:
+        labels_at = _label_holder(scenario).name
+        partition = _partition(scenario, len(table.source_columns))
+        members = split_vertical(table, partition, labels_at=labels_at, test_share=test_share, rng=rng)
+    helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
+    return Federation(
+        scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
+    )
+
+
+def sketch_federation(scenario: Scenario) -> Federation:
+    """The same parties without rows: what is known of a federation before anybody shows data."""
+    members = tuple(_empty_party(spec, len(spec.columns)) for spec in scenario.parties)
+    counts = [party.n_features for party in sketch_facts(scenario)]
+    known = [count for count in counts if count is not None]
+    n_columns = sum(known) if len(known) == len(counts) else None
+    return Federation(scenario.protocol, members, scenario.settings, _max_row_norm(scenario, n_columns))
+
+
+def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
+    """The parties as the scenario declares them; a number of columns that it leaves open is unknown."""
+    return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec)) for spec in scenario.parties)
+
+
+def _data_parties(scenario: Scenario) -> list[PartySpec]:
+    return [spec for spec in scenario.parties if spec.role not in WITHOUT_DATA]
+
+
+def _row_shares(scenario: Scenario) -> dict[str, float]:
+    members = _data_parties(scenario)
+    shares = {spec.name: spec.share for spec in members if spec.share is not None}
+    if len(shares) < len(members):
+        raise ScenarioError("federation.parties: partition by rows needs share for each party that holds rows")
+    return shares
+
+
+def _label_holder(scenario: Scenario) -> PartySpec:
+    holders = [spec for spec in scenario.parties if spec.role is Role.ACTIVE]
+    if len(holders) != 1:
+        raise ScenarioError(f'federation.parties must have one party with role = "active"; got {len(holders)}')
+    return holders[0]
+
+
+def _partition(scenario: Scenario, n_available: int) -> VerticalPartition:
+    members = _data_parties(scenario)
+    by = scenario.partition.by
+    if by == "columns":
+        _check_named(members)
+        return ByColumns({spec.name: spec.columns for spec in members}, scenario.partition.unassigned)
+    shares = _shares(members, by, n_available)
+    return ByRatio(shares) if by == "ratio" else ByCorrelation(shares)
+
+
+def _check_named(members: Sequence[PartySpec]) -> None:
+    for spec in members:
+        if spec.n_columns is not None or spec.share is not None:
+            raise ScenarioError(
+                f"federation.parties: {spec.name!r} must name its columns while federation.partition.by is "
+                '"columns"; set by = "ratio" to deal columns out by number or share'
+            )
+
+
+def _shares(members: Sequence[PartySpec], by: str, n_available: int) -> dict[str, float]:
+    counts = {spec.name: spec.n_columns for spec in members if spec.n_columns is not None}
+    if len(counts) == len(members):
+        if sum(counts.values()) != n_available:
+            raise ScenarioError(
+                f"federation.parties: n_columns must add up to the {n_available} columns of the table; got "
+                f"{sum(counts.values())}. Use share for proportions, or leave columns out with data.drop"
+            )
+        return {name: count / sum(counts.values()) for name, count in counts.items()}
+    shares = {spec.name: spec.share for spec in members if spec.share is not None}
+    if len(shares) < len(members):
+        raise ScenarioError(
+            f"federation.parties: partition by {by} needs n_columns for each party, or share for each party"
+        )
+    return shares
+
+
+def _declared_columns(spec: PartySpec) -> int | None:
+    if spec.role in WITHOUT_DATA:
+        return 0
+    return len(spec.columns) or spec.n_columns
+
+
+def _empty_party(spec: PartySpec, n_columns: int) -> Party:
+    labels = np.zeros(0) if spec.role is Role.ACTIVE else None
+    nothing = Slice(np.zeros(0, dtype=np.int64), np.zeros((0, n_columns)), labels)
+    return Party(spec.name, spec.role, spec.columns, nothing)
+
+
+def _max_row_norm(scenario: Scenario, n_columns: int | None) -> float | None:
+    """What the public preprocessing guarantees, whatever the data."""
+    if scenario.data.scaling.endswith("max-row-norm"):
+        return 1.0
+    if scenario.data.scaling == "minmax" and n_columns is not None:
+        return sqrt(n_columns)
+    return None
+
+
+def draw_knowledge(
+    spec: KnowledgeSpec, federation: Federation, coalition: tuple[str, ...], rng: np.random.Generator
+) -> Knowledge:
+    """Exactly what the scenario declares, of every party outside the coalition that holds columns."""
+    victims = [party for party in federation.parties if party.name not in coalition and party.columns]
+    return Knowledge(
+        cells=tuple(_cells(party, spec.cells, rng) for party in victims if spec.cells > 0),
+        columns=tuple(column for party in victims if spec.ranges or spec.kinds for column in _columns(party, spec)),
+        samples=tuple(_sample(party, spec.sample) for party in victims if spec.sample > 0),
+    )
+
+
+def _cells(party: Party, share: float, rng: np.random.Generator) -> KnownCells:
+    values = party.train.features
+    count = round(share * values.size)
+    rows, columns = np.unravel_index(np.sort(rng.choice(values.size, size=count, replace=False)), values.shape)
+    return KnownCells(party.name, party.train.ids[rows], columns.astype(np.int64), values[rows, columns])
+
+
+def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
+    found = []
+    for index, name in enumerate(party.columns):
+        values = party.train.features[:, index]
+        low, high = (float(values.min()), float(values.max())) if spec.ranges else (None, None)
+        known = KnownColumn(party.name, name, low=low, high=high)
+        found.append(_with_kind(known, values) if spec.kinds else known)
+    return found
+
+
+def _with_kind(column: KnownColumn, values: FloatArray) -> KnownColumn:
+    found, column = regular_step(values), replace(column, kind=_kind(values))
+    return column if found is None else replace(column, step=found.step, slack=found.slack)
+
+
+def _kind(values: FloatArray) -> ColumnKind:
+    if np.isin(values, (0, 1)).all():
+        return ColumnKind.BINARY
+    return ColumnKind.INTEGER if np.equal(values, np.round(values)).all() else ColumnKind.NUMERIC
+
+
+def _sample(party: Party, count: int) -> PublicSample:
+    held_out = party.test
+    if held_out is None or len(held_out.ids) < count:
+        available = 0 if held_out is None else len(held_out.ids)
+        raise ScenarioError(
+            f"adversary.knowledge.sample must be at most the {available} held-out rows; got {count}; "
+            "raise federation.partition.test_share"
+        )
+    rows = Table(party.columns, held_out.ids[:count], held_out.features[:count])
+    return PublicSample(party.name, rows)

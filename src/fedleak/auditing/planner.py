@@ -1,0 +1,220 @@
+"""Which attacks apply for which adversary under which defense, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fedleak.attacks import ATTACKS
+from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
+from fedleak.auditing.scenario import AdversarySpec, Scenario
+from fedleak.core.adversary import JOINT, Capability, Secret, SecretKind, together
+from fedleak.core.attack import Attack, Prediction
+from fedleak.core.errors import InputError, ScenarioError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.finding import Mode
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.hooks import Defense, Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.deviations import DEVIATIONS
+from fedleak.protocols import PROTOCOLS
+from fedleak.trial.randomness import stream
+
+OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
+OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One attack of one adversary on one secret; ``skip`` says why it is not run."""
+
+    adversary: AdversarySpec
+    attack: type[Attack]
+    target: Secret
+    facts: Facts  # as this adversary sees them
+    prediction: Prediction
+    skip: str | None = None
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.facts.capabilities or frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRun:
+    """One run of the protocol: the federation as the defense configures it, and what is tried on it."""
+
+    federation: Federation
+    defense: Defense | None
+    deviation: str | None
+    deviating: str | None  # the party that deviates
+    tasks: tuple[Task, ...]
+    n_rounds: int | None  # for the progress bar
+
+    @property
+    def hooks(self) -> tuple[Hook[Any], ...]:
+        """What the honest parties add and what the dishonest one changes."""
+        found: tuple[Hook[Any], ...] = self.defense.hooks(self.federation) if self.defense else ()
+        if self.deviation and self.deviating:
+            dishonest = DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts)
+            found += dishonest.hooks(self.deviating)
+        return found
+
+
+def plan(
+    federation: Federation,
+    adversaries: tuple[AdversarySpec, ...],
+    defenses: tuple[Defense, ...],
+    *,
+    parties: tuple[PartyFacts, ...],
+    n_rows: int | None,
+) -> tuple[PlannedRun, ...]:
+    """One run for each distinct (deviation, defense), with all tasks that can share it.
+
+    ``parties`` and ``n_rows`` are what is known of the federation; without data that is less than it holds.
+    """
+    runs = []
+    for defense in (None, *defenses):
+        configured = _configured(federation, defense)
+        facts = _public_facts(configured, defense, parties, n_rows)
+        tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
+        deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
+        for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):
+            mine = tuple(task for task in tasks if _deviation_of(task) == (deviation, party))
+            runs.append(PlannedRun(configured, defense, deviation, party, mine, facts.n_rounds))
+    return tuple(runs)
+
+
+def _configured(federation: Federation, defense: Defense | None) -> Federation:
+    """The federation under a defense; a defense that does not fit it is told now, before anything runs."""
+    if defense is None:
+        return federation
+    try:
+        configured = defense.configure(federation)
+        defense.hooks(configured)
+    except InputError as error:
+        raise ScenarioError(f"defense {defense.name}: {error}") from error
+    return configured
+
+
+def _public_facts(
+    federation: Federation, defense: Defense | None, parties: tuple[PartyFacts, ...], n_rows: int | None
+) -> Facts:
+    protocol = PROTOCOLS.get(federation.protocol)
+    facts = protocol.with_data(protocol.facts(federation.settings, parties, n_rows), federation)
+    facts = facts.with_max_row_norm(federation.max_row_norm)
+    return defense.declare(facts) if defense else facts
+
+
+def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> Iterator[Task]:
+    coalition = adversary.parties
+    protocol = PROTOCOLS.get(federation.protocol)
+    capabilities = protocol.reveals(federation.settings, facts.parties, coalition) | _from_knowledge(adversary)
+    seen = facts.seen_by(coalition, capabilities)
+    wanted = {ATTACKS.get(name).name for name in adversary.attacks}
+    for attack in ATTACKS:
+        if attack.name not in wanted if wanted else _is_foreign(attack, protocol):
+            continue
+        found = targets(attack.produces, facts.parties, coalition)
+        for target in found or [Secret(attack.produces, JOINT)]:
+            skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
+            yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
+
+
+def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec, ...]) -> tuple[str, ...]:
+    """Attacks that are left out, since no setting of the protocol gives anybody what they need. Those that an
+    adversary names are planned all the same, and skipped with the reason."""
+    named = {ATTACKS.get(name) for adversary in adversaries for name in adversary.attacks}
+    if all(adversary.attacks for adversary in adversaries):
+        return ()
+    found = PROTOCOLS.get(protocol)
+    return tuple(attack.name for attack in ATTACKS if attack not in named and _is_foreign(attack, found))
+
+
+def _is_foreign(attack: type[Attack], protocol: type[Protocol]) -> bool:
+    if attack.requires - protocol.may_reveal - OF_KNOWLEDGE:
+        return True
+    return attack.deviation is not None and bool(DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps)
+
+
+def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
+    found = set()
+    if adversary.knowledge.cells > 0:
+        found.add(Capability.KNOWN_CELLS)
+    if adversary.knowledge.sample > 0:
+        found.add(Capability.PUBLIC_SAMPLE)
+    return frozenset(found)
+
+
+def _reason_to_skip(
+    attack: type[Attack],
+    adversary: AdversarySpec,
+    capabilities: frozenset[Capability],
+    has_target: bool,
+    protocol: type[Protocol],
+) -> str | None:
+    who = " and ".join(adversary.parties)
+    if not has_target:
+        return f"no party outside {who} holds {attack.produces.value}"
+    if attack.deviation is not None and adversary.mode is not Mode.ACTIVE:
+        return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
+    if adversary.knowledge.cells >= 1 and attack.produces in OF_CELLS:
+        return NOTHING_LEFT
+    missing = sorted(capability.value for capability in attack.requires - capabilities)
+    if missing:
+        return f"{protocol.name} does not give {who} {', '.join(missing)}"
+    if attack.deviation is not None:
+        lacking = DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps
+        if lacking:
+            return f"{protocol.name} has no {', '.join(sorted(step.name for step in lacking))} to deviate at"
+    return None
+
+
+def _deviation_of(task: Task) -> tuple[str | None, str | None]:
+    if task.skip is not None or task.attack.deviation is None:
+        return None, None
+    return task.attack.deviation, task.adversary.parties[0]
+
+
+DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
+POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)  # of all outside the coalition: a sum hides whose is what
+
+
+def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]) -> list[Secret]:
+    """The secrets of a kind that the coalition does not own itself."""
+    outside = [party for party in parties if party.name not in coalition and party.role in DATA_ROLES]
+    if kind is SecretKind.RESIDUALS:
+        return [Secret(kind, JOINT)] if outside else []
+    if kind in POOLED:
+        return [Secret(kind, together(party.name for party in outside))] if outside else []
+    if kind is SecretKind.LABELS:
+        return [Secret(kind, party.name) for party in outside if party.role is Role.ACTIVE]
+    return [Secret(kind, party.name) for party in outside if party.n_features != 0]
+
+
+def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
+    """Load the data and plan all runs."""
+    federation = build_federation(scenario)
+    n_rows = max(len(party.train.ids) for party in federation.parties)
+    batch_size = getattr(scenario.settings, "batch_size", None)
+    if batch_size is not None and batch_size > n_rows:
+        raise ScenarioError(f"federation.batch_size must be at most the {n_rows} training rows; got {batch_size}")
+    for adversary in scenario.adversaries:
+        # Drawn once now, so that a declaration that the data cannot meet is told before anything runs.
+        draw_knowledge(adversary.knowledge, federation, adversary.parties, stream(scenario.seed, "knowledge"))
+    parties = tuple(party.facts for party in federation.parties)
+    return plan(federation, scenario.adversaries, scenario.defenses, parties=parties, n_rows=n_rows)
+
+
+def plan_check(scenario: Scenario) -> tuple[PlannedRun, ...]:
+    """Plan without data: what the scenario declares has to do."""
+    return plan(
+        sketch_federation(scenario),
+        scenario.adversaries,
+        scenario.defenses,
+        parties=sketch_facts(scenario),
+        n_rows=scenario.partition.train_rows,
+    )

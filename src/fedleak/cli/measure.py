@@ -1,0 +1,97 @@
+"""Commands that measure: ``fedleak reproduce`` and ``fedleak bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.console import Group
+from rich.table import Table
+
+from fedleak.cli.output import Bar, check_json_target, plain_console, write_json
+from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
+from fedleak.papers import EXPERIMENTS
+from fedleak.papers.experiment import Experiment, Row, reproduce, result_json
+from fedleak.papers.panels import check_picture, draw
+
+
+def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
+    experiment = EXPERIMENTS.get(name)()
+    _check_targets(experiment, json, picture)
+    with Bar() as bar:
+        result = reproduce(experiment, quick=quick, progress=bar)
+    if json is not None:
+        write_json(result_json(result), json)
+    if json != "-":
+        plain_console().print(_table(result.rows))
+        typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
+    if not result.complete:
+        drawn = "" if picture is None else "; no picture is drawn of them"
+        typer.echo(f"fedleak: interrupted; the rows so far are kept{drawn}", err=True)
+        return ExitCode.INTERRUPTED
+    if picture is not None:
+        draw(experiment.panels(result.rows), picture)
+    return ExitCode.DONE
+
+
+def _check_targets(experiment: Experiment, json: str | None, picture: Path | None) -> None:
+    """Before anything is computed: what cannot be drawn or written afterwards."""
+    check_json_target(json)
+    if picture is None:
+        return
+    if not experiment.has_picture():
+        raise InputError(f"{experiment.name} has no picture; leave --picture out")
+    check_picture(picture)
+
+
+def _table(rows: tuple[Row, ...]) -> Group:
+    """Measured figures with the paper's and the baseline's in brackets; what rows share above, notes below."""
+    settings = list(dict.fromkeys(key for row in rows for key in row.setting))
+    shared = [key for key in settings if len({str(row.setting.get(key)) for row in rows}) == 1] if len(rows) > 1 else []
+    figures = [name for name in dict.fromkeys(key for row in rows for key in row.measured) if not _is_bound(name)]
+    notes = list(dict.fromkeys(row.note for row in rows if row.note))
+    varying = [key for key in settings if key not in shared]
+    table = Table(*varying, *figures, *(["note"] if len(notes) > 1 else []), box=None, pad_edge=False)
+    for row in rows:
+        cells = [str(row.setting.get(key, "")) for key in varying]
+        number = [str(notes.index(row.note) + 1) if row.note else ""] if len(notes) > 1 else []
+        table.add_row(*cells, *(_cell(row, figure) for figure in figures), *number)
+    head = ", ".join(f"{key}: {rows[0].setting.get(key)}" for key in shared)
+    numbered = [f"{index + 1}: {note}" for index, note in enumerate(notes)] if len(notes) > 1 else notes
+    return Group(*([head] if head else []), table, *numbered)
+
+
+def _is_bound(name: str) -> bool:
+    return name.endswith(("_low", "_high"))
+
+
+def _cell(row: Row, figure: str) -> str:
+    low, high = (row.measured.get(f"{figure}_{side}") for side in ("low", "high"))
+    band = f" [{_shown(low)}, {_shown(high)}]" if low is not None and high is not None and low < high else ""
+    parts = [_shown(row.measured.get(figure)) + band]
+    for label, source in (("paper", row.paper), ("baseline", row.baseline)):
+        if source is not None and source.get(figure) is not None:
+            parts.append(f"{label} {_shown(source[figure])}")
+    return parts[0] if len(parts) == 1 else f"{parts[0]} ({', '.join(parts[1:])})"
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+BENCHES = ("paillier",)
+
+
+def bench_command(name: str, json: str | None, quick: bool) -> None:
+    if name not in BENCHES:
+        raise UnknownNameError(f"unknown bench {name!r}{nearest_or_list(name, BENCHES)}")
+    check_json_target(json)
+    from fedleak.bench.paillier_bench import measure
+
+    result = measure(quick=quick)
+    if json is not None:
+        write_json(result, json)
+    if json != "-":
+        for key, value in result.items():
+            if key.endswith("_ratio"):
+                typer.echo(f"{key:20s} {value:8.2f}  (above 1: fedleak is faster)")

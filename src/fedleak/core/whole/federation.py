@@ -1,0 +1,85 @@
+"""The parties of a federation with their data, and the settings of the protocol that they run.
+
+Settings are frozen dataclasses whose fields carry their own documentation: the scenario parser, the generated reference
+page and the defenses all read these fields, so a setting exists in one place only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
+from fedleak.core.errors import InputError
+from fedleak.core.facts import PartyFacts
+from fedleak.core.steps import Role
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Base of every protocol's settings."""
+
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+
+
+def settings_of(protocol: str, kind: type[SettingsT], settings: Settings) -> SettingsT:
+    """The settings as those of one protocol; an error where they belong to another."""
+    if not isinstance(settings, kind):
+        raise InputError(f"settings must be those of {protocol}; got {type(settings).__name__}")
+    return settings
+
+
+def setting(default: Any, about: str, *, unit: str = "", choices: tuple[str, ...] = ()) -> Any:
+    """A dataclass field with its meaning, unit and allowed values."""
+    return field(default=default, metadata={"about": about, "unit": unit, "choices": choices})
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """What a party holds of some rows: features of any shape (rows first), labels if it has them."""
+
+    ids: IntArray
+    features: FloatArray
+    labels: AnyArray | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.features) != len(self.ids):
+            raise ValueError(f"Slice features must have a row an id; got {len(self.features)} for {len(self.ids)}")
+        object.__setattr__(self, "ids", freeze(self.ids))
+        object.__setattr__(self, "features", freeze(self.features))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", freeze(self.labels))
+
+
+@dataclass(frozen=True, eq=False)
+class Party:
+    name: str
+    role: Role
+    columns: tuple[str, ...]
+    train: Slice
+    test: Slice | None = None  # rows held out from training, for the model's accuracy alone
+
+    @property
+    def facts(self) -> PartyFacts:
+        return PartyFacts(self.name, self.role, len(self.columns), n_rows=len(self.train.ids))
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    protocol: str
+    parties: tuple[Party, ...]
+    settings: Settings
+    max_row_norm: float | None = None  # what the preprocessing guarantees of whole rows, over all parties
+
+    def party(self, name: str) -> Party:
+        for party in self.parties:
+            if party.name == name:
+                return party
+        raise InputError(f"party must be one of {[p.name for p in self.parties]}; got {name!r}")
+
+    def with_role(self, role: Role) -> tuple[Party, ...]:
+        return tuple(party for party in self.parties if party.role == role)
+
+    def with_settings(self, **changes: object) -> Federation:
+        return replace(self, settings=replace(self.settings, **changes))

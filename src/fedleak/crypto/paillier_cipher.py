@@ -1,0 +1,254 @@
+"""Paillier's cryptosystem with g = n + 1: c = (1 + mn)·r^n mod n² (Paillier 1999, scheme 1).
+
+The randomness is that of Damgård, Jurik and Nielsen (2010): r^n is a random power, with an
+exponent of half the key's bits, of a public n-th residue h; a table of powers of h makes it cheap.
+Decryption works modulo p² and q² (Paillier 1999, section 7). It is not hardened against timing: in a run of
+fedleak all parties share one process anyway. Keys in payloads may come from strangers: sizes are bounded before any
+arithmetic.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import cached_property
+
+import numpy as np
+
+from fedleak.core.arrays import ByteArray
+from fedleak.core.errors import CryptoError, DecryptionError, FileFormatError
+from fedleak.core.payload import IntegerArray, Payload, Scalar, Tree
+from fedleak.crypto.bigint import Mpz, from_rows, gcd, invert, is_prime, powmod, powmod_base_list, to_rows
+from fedleak.crypto.cipher import (
+    DEFAULT_KEY_BITS,
+    MAX_KEY_BITS,
+    Cipher,
+    PrivateKey,
+    PublicKey,
+    check_key_bits,
+    hash_of_key,
+)
+from fedleak.crypto.fixed_point import IntegerMatrix
+from fedleak.crypto.multi_exponentiation import matrix_product
+from fedleak.crypto.unit_group import Factor, FixedBaseTable, UnitGroup
+
+SCHEME = "paillier"
+
+
+class PaillierPublicKey(PublicKey):
+    """n and the generator h of the randomness; ``key_payload`` checks a key that comes from elsewhere."""
+
+    def __init__(self, modulus: int, generator: int) -> None:
+        n_bytes = -(-modulus.bit_length() // 8)
+        parts = modulus.to_bytes(n_bytes, "big"), generator.to_bytes(2 * n_bytes, "big")
+        super().__init__(SCHEME, modulus, hash_of_key(SCHEME, *parts), 2 * n_bytes)
+        self.generator = generator
+        self._group = UnitGroup(Mpz(modulus))
+
+    @cached_property
+    def _powers(self) -> FixedBaseTable:
+        exponent_bytes = -(-self.key_bits // 16)  # half the key's bits
+        return FixedBaseTable(self._group, Mpz(self.generator), exponent_bytes)
+
+    def prepare(self) -> None:
+        """Builds the table of powers now, rather than at the first encryption."""
+        _ = self._powers
+
+    def _blinding(self) -> Factor:
+        return self._powers.power(secrets.token_bytes(-(-self.key_bits // 16)))
+
+    def _encrypt(self, residues: list[int]) -> ByteArray:
+        join = self._group.join
+        ciphertexts = []
+        for residue in residues:
+            product, slope = self._blinding()
+            # (1 + mn)·product·(1 + slope·n) = product·(1 + (m + slope)·n): the plaintext costs nothing
+            ciphertexts.append(join(product, slope + residue))
+        return self._store(ciphertexts)
+
+    def _add(self, a: ByteArray, b: ByteArray) -> ByteArray:
+        n_squared = self._group.n_squared
+        return self._store([x * y % n_squared for x, y in zip(self.load(a), self.load(b), strict=True)])
+
+    def _add_residues(self, a: ByteArray, residues: list[int]) -> ByteArray:
+        join = self._group.join
+        return self._store([join(x, residue) for x, residue in zip(self.load(a), residues, strict=True)])
+
+    def _multiply(self, a: ByteArray, scalars: list[int]) -> ByteArray:
+        n_squared = self._group.n_squared
+        try:
+            # a negative scalar inverts: n - k in its place would be an exponent of 2048 bits
+            return self._store([powmod(x, k, n_squared) for x, k in zip(self.load(a), scalars, strict=True)])
+        except (ZeroDivisionError, ValueError):
+            raise CryptoError("a ciphertext must be a unit modulo n²; got one that shares a factor with n") from None
+
+    def _matvec(self, matrix: IntegerMatrix, c: ByteArray) -> ByteArray:
+        return self._store(matrix_product(self._group, matrix, self.load(c)))
+
+    def _rerandomise(self, c: ByteArray) -> ByteArray:
+        n_squared, join = self._group.n_squared, self._group.join
+        ciphertexts = []
+        for value in self.load(c):
+            product, slope = self._blinding()
+            ciphertexts.append(join(value * product % n_squared, slope))
+        return self._store(ciphertexts)
+
+    def load(self, data: ByteArray, error: type[CryptoError] = CryptoError) -> list[Mpz]:
+        """The ciphertexts as integers; those outside (0, n²) are an ``error``."""
+        values = from_rows(data.tobytes(), self.ciphertext_bytes)
+        n_squared = self._group.n_squared
+        if values and not (min(values) > 0 and max(values) < n_squared):
+            raise error("a ciphertext must be between 0 and n²; got one outside, so it was damaged or made up")
+        return values
+
+    def _store(self, values: list[Mpz]) -> ByteArray:
+        packed = to_rows(values, self.ciphertext_bytes)
+        return np.frombuffer(packed, dtype=np.uint8).reshape(len(values), self.ciphertext_bytes)
+
+    def to_payload(self) -> Tree:
+        return Tree(
+            {
+                "scheme": Scalar(SCHEME),
+                "modulus": IntegerArray.from_ints([self.modulus], self.n_bytes),
+                "generator": IntegerArray.from_ints([self.generator], 2 * self.n_bytes),
+            }
+        )
+
+
+class PaillierPrivateKey(PrivateKey):
+    public: PaillierPublicKey
+
+    def __init__(self, public: PaillierPublicKey, p: int, q: int) -> None:
+        super().__init__(public)
+        self.p, self.q = p, q
+        self._halves = _DecryptionHalf(Mpz(p), Mpz(q)), _DecryptionHalf(Mpz(q), Mpz(p))
+        self._q_inverse = invert(q, p)
+
+    def _decrypt(self, data: ByteArray) -> list[int]:
+        ciphertexts = self.public.load(data, DecryptionError)
+        modulo_p, modulo_q = (half.decrypt(ciphertexts) for half in self._halves)
+        p, q, q_inverse = Mpz(self.p), Mpz(self.q), self._q_inverse
+        # Chinese remainders (Paillier 1999, section 7)
+        return [int(m_q + (m_p - m_q) * q_inverse % p * q) for m_p, m_q in zip(modulo_p, modulo_q, strict=True)]
+
+    def to_payload(self) -> Tree:
+        """The public key and both primes: whoever reads it can decrypt."""
+        width = -(-max(self.p, self.q).bit_length() // 8)
+        primes = {"p": IntegerArray.from_ints([self.p], width), "q": IntegerArray.from_ints([self.q], width)}
+        return Tree({**self.public.to_payload().items, **primes})
+
+
+class _DecryptionHalf:
+    """Decryption modulo one of the primes."""
+
+    def __init__(self, prime: Mpz, other: Mpz) -> None:
+        self._prime = prime
+        self._exponent = prime - 1
+        self._square = prime * prime
+        # h_p = L_p(g^(p-1) mod p²)^(-1) mod p (Paillier 1999, section 7); g = 1 + pq makes L_p(...) = -q
+        self._h = invert(-other % prime, prime)
+
+    def decrypt(self, ciphertexts: list[Mpz]) -> list[Mpz]:
+        plaintexts = []
+        for power in powmod_base_list(ciphertexts, self._exponent, self._square):
+            quotient, remainder = divmod(power - 1, self._prime)
+            if remainder:  # Fermat: c^(p-1) = 1 modulo p for every c that p does not divide
+                raise DecryptionError("a ciphertext must be a unit modulo n²; got one that shares a factor with n")
+            plaintexts.append(quotient * self._h % self._prime)
+        return plaintexts
+
+
+class Paillier(Cipher):
+    """Real ciphertexts; the default."""
+
+    name = SCHEME
+
+    def generate(self, key_bits: int = DEFAULT_KEY_BITS) -> PaillierPrivateKey:
+        check_key_bits(key_bits, allow_small_keys=self.allow_small_keys)
+        p, q = prime_pair(key_bits)
+        return PaillierPrivateKey(PaillierPublicKey(int(p * q), _generator(p * q)), int(p), int(q))
+
+
+def _generator(n: Mpz) -> int:
+    """h^n mod n² with h = -x² for a random unit x (Damgård, Jurik and Nielsen 2010)."""
+    while True:
+        x = Mpz(secrets.randbelow(int(n)))
+        if gcd(x, n) == 1:
+            return int(powmod(-x * x % n, n, n * n))
+
+
+PRIMALITY_ROUNDS = 40  # an error of at most 4^-40, even for numbers chosen against the test
+CLOSE_PRIMES_BITS = 100  # primes that agree in this many leading bits would fall to Fermat's factoring
+
+
+def prime_pair(key_bits: int) -> tuple[Mpz, Mpz]:
+    """Two primes, both 3 modulo 4, whose product has exactly ``key_bits`` bits.
+
+    gcd(p-1, q-1) = 2, so that the squares modulo n form a cyclic group; -1 is then no square in it.
+    """
+    half = key_bits // 2
+    while True:
+        p, q = _random_prime(half), _random_prime(half)
+        far_apart = abs(int(p - q)).bit_length() > half - CLOSE_PRIMES_BITS
+        if far_apart and gcd(p - 1, q - 1) == 2 and gcd(p * q, (p - 1) * (q - 1)) == 1:
+            return p, q
+
+
+def _random_prime(bits: int) -> Mpz:
+    top_two = 3 << (bits - 2)  # so that the product of two has 2·bits bits
+    while True:
+        candidate = Mpz(secrets.randbits(bits) | top_two | 3)
+        if is_prime(candidate, PRIMALITY_ROUNDS):
+            return candidate
+
+
+PUBLIC_KEY_FIELDS = {"scheme", "modulus", "generator"}
+PRIVATE_KEY_FIELDS = PUBLIC_KEY_FIELDS | {"p", "q"}
+
+
+def public_key_from_payload(payload: Payload, *, allow_small_keys: bool = False) -> PaillierPublicKey:
+    return _checked_public_key(_checked_fields(payload, PUBLIC_KEY_FIELDS), allow_small_keys)
+
+
+def private_key_from_payload(payload: Payload, *, allow_small_keys: bool = False) -> PaillierPrivateKey:
+    tree = _checked_fields(payload, PRIVATE_KEY_FIELDS)
+    public = _checked_public_key(tree, allow_small_keys)
+    p, q = _bounded_integer(tree, "p", MAX_KEY_BITS), _bounded_integer(tree, "q", MAX_KEY_BITS)
+    if p * q != public.modulus or p == q:
+        raise FileFormatError("a Paillier private key must have two different primes p and q with p·q = n")
+    if not (is_prime(p, PRIMALITY_ROUNDS) and is_prime(q, PRIMALITY_ROUNDS)):
+        raise FileFormatError("a Paillier private key must have prime p and q; got a composite")
+    order = (p - 1) * (q - 1)
+    if gcd(public.modulus, order) != 1:
+        raise FileFormatError("a Paillier modulus must have no factor in common with (p-1)(q-1)")
+    n = Mpz(public.modulus)
+    if powmod(Mpz(public.generator), order, n * n) != 1:
+        raise FileFormatError("the generator of a Paillier key must be an n-th residue modulo n²; it is not")
+    return PaillierPrivateKey(public, p, q)
+
+
+def _checked_public_key(tree: Tree, allow_small_keys: bool) -> PaillierPublicKey:
+    modulus = _bounded_integer(tree, "modulus", MAX_KEY_BITS)
+    check_key_bits(modulus.bit_length(), allow_small_keys=allow_small_keys)
+    if modulus % 2 == 0 or is_prime(modulus, 1):
+        raise FileFormatError("a Paillier modulus must be an odd product of two primes")
+    generator = _bounded_integer(tree, "generator", 2 * MAX_KEY_BITS)
+    if not 1 < generator < modulus**2 - 1 or gcd(generator, modulus) != 1:
+        raise FileFormatError("the generator of a Paillier key must be a unit modulo n² other than 1 and -1")
+    return PaillierPublicKey(modulus, generator)
+
+
+def _checked_fields(payload: Payload, names: set[str]) -> Tree:
+    if not isinstance(payload, Tree) or set(payload.items) != names:
+        found = sorted(payload.items) if isinstance(payload, Tree) else type(payload).__name__
+        raise FileFormatError(f"a Paillier key must be a tree of {sorted(names)}; got {found}")
+    scheme = payload.items["scheme"]
+    if not isinstance(scheme, Scalar) or scheme.value != SCHEME:
+        raise FileFormatError(f"the scheme of a Paillier key must be {SCHEME!r}; got {scheme}")
+    return payload
+
+
+def _bounded_integer(tree: Tree, name: str, max_bits: int) -> int:
+    value = tree.items[name]
+    if not isinstance(value, IntegerArray) or value.shape != (1,) or value.data.shape[1] > max_bits // 8:
+        raise FileFormatError(f"{name} of a Paillier key must be one integer of at most {max_bits} bits")
+    return value.to_ints()[0]

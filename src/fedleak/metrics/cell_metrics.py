@@ -1,0 +1,176 @@
+"""How close each guessed cell is: labels right or wrong, values within 1 % of the range, mean and squared error."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.attack import Guess
+from fedleak.core.finding import Better
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.whole.truth import SecretValues
+from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.metric import CellMetric
+
+TOLERANCE = 0.01  # of the column's range
+CONSTANT_TOLERANCE = 1e-9  # of its value, for a column without a range; for a column of zeros, the tolerance itself
+REAL_VALUED = frozenset(
+    {
+        SecretKind.LABELS,  # where they are numbers
+        SecretKind.FEATURES,
+        SecretKind.RANGES,  # the value that an attack names within the range
+        SecretKind.RESIDUALS,
+        SecretKind.PARTIAL_SCORES,
+        SecretKind.GRAM,
+        SecretKind.WEIGHTS,
+        SecretKind.COLUMN_PRODUCTS,
+        SecretKind.RECORDS,
+    }
+)
+
+
+def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
+    """Whether an error has a size here: it has none between classes."""
+    return kind is not SecretKind.LABELS or not are_classes(truth.values)
+
+
+class CellsRecovered(CellMetric):
+    """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
+
+    A cell without a guess is given that value too, so that a partial guess never scores below no guess.
+    ``recovered_share`` counts the cells that were really recovered.
+
+    A column without a range counts too: who names its one value has its cells. The baseline names it as well, so that
+    such a column is no leak by itself.
+    """
+
+    name = "cells-recovered"
+    summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
+    better = Better.HIGHER
+    applies_to = REAL_VALUED
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return real_valued(kind, truth)
+
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        constants = np.broadcast_to(_best_constants(truth, unknown), truth.values.shape)
+        return float(_within(constants, truth)[unknown].mean())
+
+
+def recovered_share(guess: Guess, truth: SecretValues, knowledge: Knowledge, up_to: frozenset[Symmetry]) -> float:
+    """Share of the unknown cells that the attack itself puts within the margin; what it leaves open does not count."""
+    unknown = unknown_cells(guess.secret, truth, knowledge)
+    answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
+    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answers]))
+
+
+def _within(cells: FloatArray, truth: SecretValues) -> BoolArray:
+    # A NaN is never within: a cell that the attack does not guess is not recovered.
+    found: BoolArray = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
+    return found
+
+
+def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
+    """For each column the value that puts the most unknown cells within the margin (a sliding window)."""
+    constants = np.zeros(len(truth.columns))
+    for column, margin in enumerate(_margin(truth)):
+        ordered = np.sort(truth.values[unknown[:, column], column])
+        if len(ordered):
+            ends = np.searchsorted(ordered, ordered + 2 * margin, side="right")
+            start = int(np.argmax(ends - np.arange(len(ordered))))
+            constants[column] = (ordered[start] + ordered[ends[start] - 1]) / 2
+    return constants
+
+
+def _margin(truth: SecretValues) -> FloatArray:
+    low, high = truth.ranges[:, 0], truth.ranges[:, 1]
+    constant = CONSTANT_TOLERANCE * np.where(low == 0, 1.0, np.abs(low))
+    return np.where(high > low, TOLERANCE * (high - low), constant)
+
+
+class MeanError(CellMetric):
+    """A cell without a guess is given the column's median, the constant of least mean error."""
+
+    name = "mean-error"
+    summary = "mean absolute error over the column's range; baseline: the column's median"
+    better = Better.LOWER
+    applies_to = REAL_VALUED
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return real_valued(kind, truth)
+
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        filled = np.where(np.isnan(cells), np.median(truth.values, axis=0), cells)
+        return np.asarray(np.abs(filled - truth.values) / _spread(truth))
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        nothing = np.full(truth.values.shape, np.nan)
+        return float(self.cell_scores(nothing, truth, unknown)[unknown].mean())
+
+
+def _spread(truth: SecretValues) -> FloatArray:
+    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
+    return np.where(spread > 0, spread, 1.0)
+
+
+class SquaredError(CellMetric):
+    """A cell without a guess is given the column's mean. The baseline, the true mean of each column, is stronger than
+    what an attacker knows: it is the best constant there is."""
+
+    name = "mse-per-feature"
+    summary = "mean squared error over the column's range squared; baseline: the column's mean"
+    better = Better.LOWER
+    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        return squared_errors(cells, truth)
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        nothing = np.full(truth.values.shape, np.nan)
+        return float(squared_errors(nothing, truth)[unknown].mean())
+
+
+def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:
+    """(rows, columns), as shares of the range squared; the column's mean where there is no guess."""
+    filled = np.where(np.isnan(cells), truth.values.mean(axis=0), cells)
+    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
+    return np.asarray(((filled - truth.values) / np.where(spread > 0, spread, 1.0)) ** 2)
+
+
+MAX_CLASSES = 20
+CLASS_TOLERANCE = 0.01  # of the step from a class to the next
+
+
+class LabelAccuracy(CellMetric):
+    """A row without a guess is given the more frequent class, which is what an ignorant attacker says."""
+
+    name = "label-accuracy"
+    summary = "share of labels guessed right; baseline: the majority class"
+    better = Better.HIGHER
+    applies_to = frozenset({SecretKind.LABELS})
+
+    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
+        return are_classes(truth.values)
+
+    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+        majority, _ = _majority(truth.values[unknown])
+        right: BoolArray = np.abs(np.where(np.isnan(cells), majority, cells) - truth.values) <= CLASS_TOLERANCE
+        return right.astype(np.float64)
+
+    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
+        return _majority(truth.values[unknown])[1]
+
+
+def are_classes(labels: FloatArray) -> bool:
+    """Whether labels are 0, 1, .. up to a few classes. Any others are numbers: near them is nearly right."""
+    return bool(((labels == np.rint(labels)) & (labels >= 0) & (labels < MAX_CLASSES)).all())
+
+
+def _majority(labels: FloatArray) -> tuple[float, float]:
+    """The most frequent class and its share."""
+    classes, counts = np.unique(labels, return_counts=True)
+    return float(classes[np.argmax(counts)]), float(counts.max() / counts.sum())

@@ -1,0 +1,207 @@
+"""Horizontal linear regression by averaging whole models (Li et al. 2021, section 2.2).
+
+In each round every party takes one step on its own rows and sends its weights; the server publishes their mean. With
+secure aggregation the weights carry pairwise masks that cancel in the sum, so that only the mean is seen; without it
+the server sees every party's weights (the multi-party case of section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.adversary import Capability, Secret, SecretKind
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.payload import Array, Table
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.run import Run, Sink
+from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.crypto.secure_aggregation import Words, opened_sum
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.averaging.horizontal_training import (
+    HorizontalSettings,
+    agree_on_masks,
+    first_weights,
+    row_parties,
+)
+from fedleak.protocols.averaging.secure_sum import Masker
+
+
+@dataclass(frozen=True)
+class HorizontalLinearSettings(HorizontalSettings):
+    batch_size: int = setting(0, "rows of a batch of the shuffled parties; 0 puts all into one", unit="rows")
+    shuffled: tuple[str, ...] = setting((), "parties that draw a new mini-batch in every round; others use all rows")
+    learning_rate: float = setting(0.1, "step size of a party's own step; the gradient is a mean over rows")
+    secure_aggregation: bool = setting(True, "mask the weights so that the server sees their mean only")
+
+
+class HorizontalLinear(Protocol):
+    name = "horizontal-linear"
+    aliases = ("hlinr",)
+    summary = "horizontal linear regression, whole models averaged every round under pairwise masks"
+    reference = Reference("li2021", "section 2.2")
+    settings_type = HorizontalLinearSettings
+    roles = frozenset({Role.ACTIVE, Role.SERVER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.ROW_IDS,
+            steps.AGREEMENT_KEY,
+            steps.FIRST_MODEL,
+            steps.LOCAL_WEIGHTS,
+            steps.SENT_WEIGHTS,
+            steps.AVERAGED_WEIGHTS,
+        }
+    )
+    may_reveal = frozenset(
+        {
+            Capability.AVERAGED_WEIGHTS,
+            Capability.LINEAR_RESIDUAL,
+            Capability.MODEL,
+            Capability.OWN_FEATURES,
+            Capability.OWN_WEIGHTS,
+            Capability.LABELS,
+            Capability.ALL_GRADIENTS,
+        }
+    )
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
+        parties, server_party = row_parties(federation, settings.shuffled)
+        server_rng, *party_rngs = rng.spawn(1 + len(parties))
+        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
+        members = [
+            AveragingMember(party, Actor(party.name, party.role, hooks, sink, own), _options(party, settings))
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        for member in members:
+            member.introduce()
+        agree_on_masks([member.masker for member in members])
+        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
+        for number in range(settings.rounds):
+            start_round([server, *(member.actor for member in members)], number)
+            weights = _one_round(members, server, weights, settings)
+        n_rows = max(len(party.train.ids) for party in parties)
+        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
+        return Run(captured.transcript, captured.locals, _truth(parties), _utility(parties, weights))
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        own = settings_of(HorizontalLinear.name, HorizontalLinearSettings, settings)
+        return Facts(
+            protocol=cls.name,
+            parties=parties,
+            n_rows=n_rows,
+            batch_size=own.batch_size or n_rows,
+            n_epochs=None,
+            learning_rate=own.learning_rate,
+            initialisation=own.initialisation,
+            approximation="exact",
+            fraction_bits=own.fraction_bits,
+            options={
+                "rounds": own.rounds,
+                "shuffled": ",".join(own.shuffled),
+                "secure_aggregation": own.secure_aggregation,
+            },
+        )
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        found = frozenset({Capability.AVERAGED_WEIGHTS, Capability.LINEAR_RESIDUAL, Capability.MODEL})
+        roles = {party.role for party in parties if party.name in coalition}
+        if Role.ACTIVE in roles:
+            found |= {Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.LABELS}
+        if Role.SERVER in roles and isinstance(settings, HorizontalLinearSettings) and not settings.secure_aggregation:
+            found |= {Capability.ALL_GRADIENTS}
+        return found
+
+
+def _options(party: Party, settings: HorizontalLinearSettings) -> AveragingOptions:
+    shuffled = party.name in settings.shuffled and settings.batch_size > 0
+    return AveragingOptions(
+        rate=settings.learning_rate,
+        batch_size=min(settings.batch_size, len(party.train.ids)) if shuffled else None,
+        fraction_bits=settings.fraction_bits,
+        masked=settings.secure_aggregation,
+    )
+
+
+def _one_round(
+    members: Sequence[AveragingMember], server: Actor, weights: FloatArray, settings: HorizontalLinearSettings
+) -> FloatArray:
+    received = {}
+    for member in members:
+        sent = member.actor.send(steps.SENT_WEIGHTS, server, Array(member.contribution(weights)))
+        received[member.actor.name] = np.asarray(sent.values, dtype=np.uint64)
+    total = opened_sum(received, [member.actor.name for member in members], settings.fraction_bits)
+    mean = server.compute(steps.AVERAGED_WEIGHTS, total, lambda summed: summed / len(members))
+    return server.publish(steps.AVERAGED_WEIGHTS, Array(mean)).values
+
+
+def _truth(parties: Sequence[Party]) -> Truth:
+    found = {}
+    for party in parties:
+        values = party.train.features
+        ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
+        found[Secret(SecretKind.FEATURES, party.name)] = SecretValues(party.train.ids, party.columns, values, ranges)
+    return Truth(found)
+
+
+def _utility(parties: Sequence[Party], weights: FloatArray) -> dict[str, float]:
+    features = np.vstack([party.train.features for party in parties])
+    labels = np.concatenate([np.asarray(party.train.labels, dtype=np.float64) for party in parties])
+    spread = float(np.sum((labels - labels.mean()) ** 2))
+    return {"train_r2": 1.0 - float(np.sum((labels - features @ weights) ** 2)) / spread} if spread > 0 else {}
+
+
+@dataclass(frozen=True)
+class AveragingOptions:
+    rate: float
+    batch_size: int | None  # None: all rows in every round
+    fraction_bits: int
+    masked: bool
+
+
+class AveragingMember:
+    def __init__(self, party: Party, actor: Actor, options: AveragingOptions) -> None:
+        assert party.train.labels is not None
+        self.actor = actor
+        self._options = options
+        self._ids = party.train.ids
+        self._features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
+        self._labels = np.asarray(party.train.labels, dtype=np.float64)
+        self.masker = Masker(actor, options.fraction_bits, active=options.masked)
+        actor.record(steps.OWN_DATA, "features", Table(party.columns, self._ids, self._features))
+        actor.record(steps.OWN_DATA, "labels", Table(("label",), self._ids, self._labels[:, None]))
+
+    def introduce(self) -> None:
+        """Publish how the rows are numbered, and the masking key."""
+        self.actor.publish(steps.ROW_IDS, Array(self._ids))
+        self.masker.publish_key()
+
+    def contribution(self, weights: FloatArray) -> Words:
+        """The party's weights after its own step, encoded and under its mask; its records hold what is under it."""
+        actor = self.actor
+        local = actor.compute(steps.LOCAL_WEIGHTS, weights, self._own_step)
+        sent = actor.outgoing(steps.LOCAL_WEIGHTS, local)
+        actor.record(steps.LOCAL_WEIGHTS, "local-weights", Array(self.masker.rounded(sent)))
+        return self.masker.mask(sent)
+
+    def _own_step(self, weights: FloatArray) -> FloatArray:
+        """W - rate X^T (X W - Y) / batch (eq. 6, with the mean over the batch)."""
+        rows, labels = self._features, self._labels
+        if self._options.batch_size is not None:
+            chosen = self.actor.rng.permutation(len(rows))[: self._options.batch_size]
+            rows, labels = rows[chosen], labels[chosen]
+        return np.asarray(weights - self._options.rate * (rows.T @ (rows @ weights - labels)) / len(rows))

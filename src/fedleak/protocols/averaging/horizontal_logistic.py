@@ -1,0 +1,259 @@
+"""Horizontal logistic regression with the quadratic loss and secure aggregation (Li et al. 2019, section 3.1).
+
+In each round every party computes an update from its own rows, masks it and sends it to the server; the masks cancel
+in the sum, whose mean the server publishes; everybody takes the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.adversary import Capability, Secret, SecretKind, together
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Reference
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.payload import Array, Scalar, Table
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.run import Run, Sink
+from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.crypto.secure_aggregation import Words, opened_sum
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.averaging.horizontal_training import (
+    SYNCHRONISED,
+    HorizontalLogisticSettings,
+    agree_on_masks,
+    first_weights,
+    row_parties,
+)
+from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round, check_threshold, opener
+
+
+class HorizontalLogistic(Protocol):
+    name = "horizontal-logistic"
+    aliases = ("hlr",)
+    summary = "horizontal logistic regression on a quadratic loss, updates summed under pairwise masks"
+    reference = Reference("li2019", "section 3.1")
+    settings_type = HorizontalLogisticSettings
+    roles = frozenset({Role.ACTIVE, Role.SERVER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.ROW_COUNT,
+            steps.AGREEMENT_KEY,
+            steps.FIRST_MODEL,
+            steps.LOCAL_UPDATE,
+            steps.ROUND_KEY,
+            steps.SEED_SHARES,
+            steps.MASKED_UPDATE,
+            steps.SENDERS,
+            steps.OPENED_SHARES,
+            steps.AGGREGATE,
+        }
+    )
+    may_reveal = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
+        parties, server_party = row_parties(federation, settings.shuffled, settings.ever_lost)
+        if settings.recovery_threshold:
+            check_threshold(settings.recovery_threshold, len(parties))
+        server_rng, *party_rngs = rng.spawn(1 + len(parties))
+        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
+        members = [
+            RowHolder(party, Actor(party.name, party.role, hooks, sink, own), settings)
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        for member in members:
+            member.introduce()
+        agree_on_masks([member.masker for member in members])
+        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
+        for member in members:
+            member.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
+        actors = [server, *(member.actor for member in members)]
+        for number in range(settings.rounds):
+            start_round(actors, number)
+            weights = _one_round(members, server, weights, settings)
+        counts = [len(party.train.ids) for party in parties]
+        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), max(counts)))
+        utility = {
+            "train_accuracy": accuracy(parties, weights, test=False),
+            "test_accuracy": accuracy(parties, weights, test=True),
+        }
+        measured = {name: value for name, value in utility.items() if value is not None}
+        return Run(captured.transcript, captured.locals, truth_of(parties), measured)
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        """``n_rows`` is that of the largest party; a round is one update of the model, so epochs count rounds."""
+        own = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
+        return Facts(
+            protocol=cls.name,
+            parties=parties,
+            n_rows=n_rows,
+            batch_size=own.batch_size or n_rows,
+            n_epochs=None,
+            learning_rate=own.learning_rate,
+            initialisation=own.initialisation,
+            approximation="taylor",
+            fraction_bits=own.fraction_bits,
+            options={
+                "update": own.update,
+                "rounds": own.rounds,
+                "batch_size": own.batch_size,
+                "rate_decay": own.rate_decay,
+                "shuffled": ",".join(own.shuffled),
+                "dropouts": ",".join(own.dropouts),
+            },
+        )
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        """Everybody sees the sum of all updates, and knows the model from it; the server too."""
+        return cls.may_reveal
+
+
+def _one_round(
+    members: Sequence[RowHolder], server: Actor, weights: FloatArray, settings: HorizontalLogisticSettings
+) -> FloatArray:
+    names = [member.actor.name for member in members]
+    open_sum: Callable[[Mapping[str, Words]], FloatArray]
+    if settings.recovery_threshold:
+        open_sum = _recovering(members, server, settings)
+    else:
+        open_sum = partial(opened_sum, parties=names, fraction_bits=settings.fraction_bits)
+    received = {}
+    for member in members:
+        if member.actor.name not in settings.lost_in(server.round):
+            update = Array(member.contribute(weights, settings.rate(server.round)))
+            payload = member.actor.send(steps.MASKED_UPDATE, server, update)
+            received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
+    total = server.compute(steps.AGGREGATE, received, open_sum)
+    mean = server.publish(steps.AGGREGATE, Array(total / len(received)))
+    return weights - mean.values
+
+
+def _recovering(
+    members: Sequence[RowHolder], server: Actor, settings: HorizontalLogisticSettings
+) -> Callable[[Mapping[str, Words]], FloatArray]:
+    maskers = [member.recovering for member in members if member.recovering is not None]
+    return opener(
+        maskers,
+        server,
+        begin_round(maskers),
+        threshold=settings.recovery_threshold,
+        fraction_bits=settings.fraction_bits,
+    )
+
+
+class RowHolder:
+    """Its actor, its rows, its labels as -1/+1, and its batches."""
+
+    def __init__(self, party: Party, actor: Actor, settings: HorizontalLogisticSettings) -> None:
+        if party.train.labels is None or not np.isin(party.train.labels, (0, 1)).all():
+            raise InputError(f"labels of {party.name} must be 0 or 1; set [data] positive to the class that is 1")
+        self.party = party
+        self.actor = actor
+        self._settings = settings
+        self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
+        self.signs: FloatArray = 2.0 * party.train.labels - 1.0
+        self.masker = Masker(actor, settings.fraction_bits)
+        self.recovering: RecoveringMasker | None = None
+        if settings.recovery_threshold:
+            self.recovering = RecoveringMasker(
+                actor, settings.fraction_bits, settings.recovery_threshold, self.masker.channels
+            )
+        self._order: IntArray = actor.rng.permutation(len(self.features))
+        actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
+        actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
+
+    def introduce(self) -> None:
+        """Publish the number of rows and the masking key."""
+        self.actor.publish(steps.ROW_COUNT, Scalar(len(self.features)))
+        self.masker.publish_key()
+
+    def contribute(self, weights: FloatArray, rate: float) -> Words:
+        """The party's masked update of a round; its records hold what it put under the mask."""
+        actor = self.actor
+        update = actor.compute(steps.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
+        sent = actor.outgoing(steps.LOCAL_UPDATE, update)
+        actor.record(steps.LOCAL_UPDATE, "update", Array(self.masker.rounded(sent)))
+        return (self.recovering or self.masker).mask(sent)
+
+    def batches(self) -> list[IntArray]:
+        """Row positions of each of the party's batches, in the order in which it visits them."""
+        if self.actor.name in self._settings.shuffled:
+            self._order = self.actor.rng.permutation(len(self.features))
+        size = self._settings.batch_size or len(self.features)
+        return [self._order[start : start + size] for start in range(0, len(self._order), size)]
+
+    def _local_update(self, start: FloatArray, rate: float) -> FloatArray:
+        """Synchronised: λ times the gradient of one batch, the batches taking turns (section 3.2). Asynchronised: what
+        a step on each batch in turn changes (section 3.3)."""
+        batches = self.batches()
+        if self._settings.update == SYNCHRONISED:
+            batches = [batches[self.actor.round % len(batches)]]
+        weights = start
+        for batch in batches:
+            weights = weights - rate * self._gradient(batch, weights)
+        return start - weights
+
+    def _gradient(self, batch: IntArray, weights: FloatArray) -> FloatArray:
+        """∇ = XᵀXθ/4 − XᵀY/2 (section 3.1): of the loss log 2 − yθx/2 + (θx)²/8, summed over the rows."""
+        rows = self.features[batch]
+        gradient: FloatArray = rows.T @ (0.25 * (rows @ weights) - 0.5 * self.signs[batch])
+        return gradient
+
+
+MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
+
+
+def truth_of(parties: Sequence[Party]) -> Truth:
+    """Of every group of parties the records and the inner products of columns; of every party features and labels."""
+    secrets: dict[Secret, SecretValues] = {}
+    for group in _groups(parties):
+        owner = together(party.name for party in group)
+        rows = np.vstack([_records(party.train) for party in group])
+        columns = (*group[0].columns, "label")
+        secrets[Secret(SecretKind.RECORDS, owner)] = _values(columns, rows)
+        # α and β = XᵀY with Y = ±1, side by side
+        features, signs = rows[:, :-1], 2 * rows[:, -1:] - 1
+        secrets[Secret(SecretKind.COLUMN_PRODUCTS, owner)] = _values(columns, features.T @ np.hstack([features, signs]))
+    return Truth(secrets)
+
+
+def accuracy(parties: Sequence[Party], weights: FloatArray, *, test: bool) -> float | None:
+    """Share of rows on the right side of the decision boundary; None without such rows."""
+    parts = [part for party in parties if (part := party.test if test else party.train) is not None]
+    rows = [_records(part) for part in parts if len(part.ids)]
+    if not rows:
+        return None
+    stacked = np.vstack(rows)
+    return float(np.mean((stacked[:, :-1] @ weights > 0) == (stacked[:, -1] > 0)))
+
+
+def _groups(parties: Sequence[Party]) -> Iterator[tuple[Party, ...]]:
+    sizes = range(1, len(parties) + 1) if len(parties) <= MAX_SUBSETS_OF else (1, len(parties) - 1, len(parties))
+    for size in sizes:
+        yield from combinations(parties, size)
+
+
+def _records(part: Slice) -> FloatArray:
+    assert part.labels is not None
+    return np.column_stack([part.features, part.labels.astype(np.float64)])
+
+
+def _values(columns: tuple[str, ...], values: FloatArray) -> SecretValues:
+    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
+    return SecretValues(np.arange(len(values)), columns, values, ranges)

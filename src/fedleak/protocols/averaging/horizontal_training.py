@@ -1,0 +1,130 @@
+"""What all horizontal training shares: its settings, who takes part, and the course from first model to last round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import inf
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.arrays import FloatArray
+from fedleak.core.errors import InputError
+from fedleak.core.payload import Array
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Settings, setting
+from fedleak.protocols.actor import Actor
+from fedleak.protocols.averaging.secure_sum import Masker
+
+SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"
+UPDATES = (SYNCHRONISED, ASYNCHRONISED)
+INITIALISATIONS = ("zero", "normal")
+
+
+@dataclass(frozen=True)
+class HorizontalSettings(Settings):
+    """What horizontal training has in all of its protocols."""
+
+    rounds: int = setting(60, "rounds of training", unit="rounds")
+    batch_size: int = setting(0, "rows of a party's batch; 0 puts all of its rows into one", unit="rows")
+    learning_rate: float = setting(0.01, "step size; the gradient is a sum over rows, not a mean")
+    shuffled: tuple[str, ...] = setting((), "parties that deal their rows into batches anew in every round")
+    initialisation: str = setting("normal", "how the first weights are drawn", choices=INITIALISATIONS)
+    fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise InputError(f"rounds must be 1 or more; got {self.rounds}")
+        if self.batch_size < 0:
+            raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
+        if not 0 < self.learning_rate < inf:
+            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
+        if not 8 <= self.fraction_bits <= 52:
+            raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
+        if self.initialisation not in INITIALISATIONS:
+            raise InputError(f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}")
+
+
+@dataclass(frozen=True)
+class HorizontalLogisticSettings(HorizontalSettings):
+    update: str = setting(
+        SYNCHRONISED,
+        "what a party sends a round: the gradient of one of its batches, or the change of the model after a local "
+        "step on each of them",
+        choices=UPDATES,
+    )
+    rate_decay: float = setting(0.0, "the rate of round t is learning_rate / (1 + rate_decay t)")
+    recovery_threshold: int = setting(
+        0, "parties that must send in a round for its sum to be opened; 0 deals no shares of seeds, and all must send"
+    )
+    dropouts: tuple[str, ...] = setting((), 'who is lost in which round before it sends, such as "clinic:3"')
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.recovery_threshold < 0:
+            raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
+        for name, number in map(_dropout, self.dropouts):
+            if number >= self.rounds:
+                raise InputError(f"dropouts must be in rounds 0 to {self.rounds - 1}; got {name}:{number}")
+        if not 0 <= self.rate_decay < inf:
+            raise InputError(f"rate_decay must be 0 or more and finite; got {self.rate_decay}")
+        if self.update not in UPDATES:
+            raise InputError(f"update must be one of {', '.join(UPDATES)}; got {self.update!r}")
+
+    def rate(self, round_number: int) -> float:
+        return self.learning_rate / (1 + self.rate_decay * round_number)
+
+    def lost_in(self, round_number: int) -> frozenset[str]:
+        """Parties that send nothing in a round."""
+        return frozenset(name for name, number in map(_dropout, self.dropouts) if number == round_number)
+
+    @property
+    def ever_lost(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in map(_dropout, self.dropouts))
+
+
+def _dropout(entry: str) -> tuple[str, int]:
+    name, _, number = entry.rpartition(":")
+    if not name or not number.isdecimal():
+        raise InputError(f'dropouts must be parties and rounds, such as "clinic:3"; got {entry!r}')
+    return name, int(number)
+
+
+def row_parties(
+    federation: Federation, shuffled: Sequence[str], lost: Sequence[str] = ()
+) -> tuple[tuple[Party, ...], Party]:
+    """The parties with rows and the server; or an error that says what is wrong."""
+    parties, servers = federation.with_role(Role.ACTIVE), federation.with_role(Role.SERVER)
+    if len(parties) < 2 or len(servers) != 1:
+        raise InputError(
+            f"{federation.protocol} must have two or more active parties and one server; "
+            f"got {len(parties)} and {len(servers)}"
+        )
+    for party in parties:
+        if party.columns != parties[0].columns:
+            raise InputError(f"columns of {party.name} must be those of {parties[0].name}, in the same order")
+        if not len(party.train.ids) or party.train.labels is None:
+            raise InputError(f"{party.name} must hold at least one row with its label")
+    names = {party.name for party in parties}
+    for setting, named in (("shuffled", shuffled), ("dropouts", lost)):
+        for name in named:
+            if name not in names:
+                raise InputError(f"{setting} must name active parties ({', '.join(sorted(names))}); got {name!r}")
+    return parties, servers[0]
+
+
+def agree_on_masks(maskers: Sequence[Masker]) -> None:
+    """Every pair of parties derives its secret from the published keys."""
+    for one, other in permutations(maskers, 2):
+        one.agree_with(other)
+
+
+def first_weights(server: Actor, initialisation: str, n_columns: int) -> FloatArray:
+    drawn = server.rng.standard_normal(n_columns)  # drawn for every scheme, so that schemes share later randomness
+    first = server.compute(
+        steps.FIRST_MODEL, n_columns, lambda width: drawn if initialisation == "normal" else np.zeros(width)
+    )
+    server.publish(steps.FIRST_MODEL, Array(first))
+    return first

@@ -1,0 +1,141 @@
+"""What a run of a vertically federated linear model leaves behind: the truth and the model's accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.whole.federation import Party, Slice
+from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
+
+MAX_GRAM_CELLS = 1_000_000  # inner products of all pairs of more rows would outweigh the data: a sample of rows is kept
+SAMPLE_SEED = 20  # of that sample; the runs' randomness does not enter
+
+
+class RoundLog:
+    """The true residual and the parties' scores of every row of every batch, as they were when the round began."""
+
+    def __init__(self, parties: Sequence[str] = ()) -> None:
+        self._ids: list[IntArray] = []
+        self._residuals: list[FloatArray] = []
+        self._scores: dict[str, list[FloatArray]] = {name: [] for name in parties}
+
+    def add(
+        self, round_number: int, row_ids: IntArray, residual: FloatArray, scores: Sequence[FloatArray] = ()
+    ) -> None:
+        self._ids.append(np.column_stack([np.full(len(row_ids), round_number), row_ids]))
+        self._residuals.append(residual)
+        for column, score in zip(self._scores.values(), scores, strict=True):
+            column.append(score)
+
+    def residuals(self) -> SecretValues:
+        return self._values("residual", self._residuals)
+
+    def scores(self) -> dict[str, SecretValues]:
+        return {name: self._values("score", column) for name, column in self._scores.items()}
+
+    def _values(self, name: str, parts: list[FloatArray]) -> SecretValues:
+        return secret_values(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
+
+
+def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -> SecretValues:
+    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)]) if len(values) else np.zeros((len(columns), 2))
+    return SecretValues(ids, columns, values, ranges)
+
+
+def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
+    assert active.train.labels is not None
+    secrets: dict[Secret, KeptSecret] = {
+        Secret(SecretKind.LABELS, active.name): secret_values(
+            active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
+        ),
+        Secret(SecretKind.RESIDUALS, JOINT): log.residuals(),
+    }
+    for name, scores in log.scores().items():
+        secrets[Secret(SecretKind.PARTIAL_SCORES, name)] = scores
+    for party in (active, *passive):
+        if party.columns:
+            secrets[Secret(SecretKind.GRAM, party.name)] = partial(gram_values, party)
+            secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
+                party.train.ids, party.columns, party.train.features
+            )
+    return Truth(secrets)
+
+
+def gram_values(party: Party) -> SecretValues:
+    """Inner products of the party's training rows: a row and a column for each. Of many rows a random sample has its
+    products with all of them; the columns' ranges are always those over all rows."""
+    features, ids = party.train.features, party.train.ids
+    columns = tuple(f"row {row}" for row in ids)
+    n_scored = MAX_GRAM_CELLS // max(len(ids), 1)
+    if n_scored >= len(ids):
+        return secret_values(ids, columns, features @ features.T)
+    n_scored = max(n_scored, 1)
+    scored = np.sort(np.random.default_rng(SAMPLE_SEED).permutation(len(ids))[:n_scored])
+    sampled = f"{n_scored} of {len(ids)} rows, drawn at random, with all rows"
+    return SecretValues(ids[scored], columns, features[scored] @ features.T, _gram_ranges(features, n_scored), sampled)
+
+
+def _gram_ranges(features: FloatArray, block: int) -> FloatArray:
+    """The lowest and highest inner product of every row with any, a block of rows at a time."""
+    found = np.empty((len(features), 2))
+    for start in range(0, len(features), block):
+        products = features[start : start + block] @ features.T
+        found[start : start + block] = np.column_stack([products.min(axis=1), products.max(axis=1)])
+    return found
+
+
+def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:
+    """Share of rows on the right side of the decision boundary; None without held-out rows."""
+    slices = [party.test if test else party.train for party in parties]
+    held = [part for part in slices if part is not None and len(part.ids)]
+    if len(held) < len(slices):
+        return None
+    score = sum(_score(part, own) for part, own in zip(held, weights, strict=True))
+    labels = next(part.labels for part in held if part.labels is not None)
+    return float(np.mean((score > 0) == (labels > 0)))
+
+
+def utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
+    named = {
+        "train_accuracy": accuracy(parties, weights, test=False),
+        "test_accuracy": accuracy(parties, weights, test=True),
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def regression_utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
+    """Share of the labels' variance that the model explains, where rows are there to tell."""
+    found: dict[str, float] = {}
+    for name, parts in (("train_r2", [p.train for p in parties]), ("test_r2", [p.test for p in parties])):
+        held = [part for part in parts if part is not None and len(part.ids)]
+        if len(held) < len(parts):
+            continue
+        labels = next(part.labels for part in held if part.labels is not None)
+        errors = labels - sum(_score(part, own) for part, own in zip(held, weights, strict=True))
+        spread = float(np.sum((labels - labels.mean()) ** 2))
+        if spread > 0:
+            found[name] = 1.0 - float(np.sum(errors**2)) / spread
+    return found
+
+
+def _score(part: Slice, weights: FloatArray) -> FloatArray:
+    # A deviation may have widened a party's features; the model's own columns come first.
+    n_columns = part.features.shape[1]
+    return part.features @ weights[:n_columns]
+
+
+def weight_secrets(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[Secret, SecretValues]:
+    """One row a column of the party; the range is that of all its weights."""
+    found = {}
+    for party, own in zip(parties, weights, strict=True):
+        real = own[: len(party.columns)]  # a deviation may have widened the party's features
+        if len(real):
+            ids = np.arange(len(real), dtype=np.int64)
+            ranges = np.array([[real.min(), real.max()]])
+            found[Secret(SecretKind.WEIGHTS, party.name)] = SecretValues(ids, ("weight",), real[:, None], ranges)
+    return found

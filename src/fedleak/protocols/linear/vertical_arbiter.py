@@ -1,0 +1,260 @@
+"""Vertical linear and logistic regression with an arbiter that holds the only key pair, in the form of FATE 1.4.
+
+The two differ in the rule of the residual. After training, each passive party may serve its partial scores in
+plaintext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.adversary import Capability
+from fedleak.core.arrays import FloatArray
+from fedleak.core.attack import Reference
+from fedleak.core.errors import InputError, OracleError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.oracle import Answer, OracleSpec, Service
+from fedleak.core.payload import Array, Payload
+from fedleak.core.steps import Role
+from fedleak.core.transcript import Message
+from fedleak.core.whole.federation import Federation, Party, Settings, setting
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.run import Run, Sink
+from fedleak.core.whole.truth import Truth
+from fedleak.crypto import CIPHERS
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.linear.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
+from fedleak.protocols.linear.linear_outcome import RoundLog, regression_utility, truth_of, utility, weight_secrets
+from fedleak.protocols.linear.linear_settings import (
+    LINEAR,
+    LOGISTIC,
+    OF_A_MEMBER,
+    ResidualRule,
+    VerticalLinearSettings,
+    linear_facts,
+    member_capabilities,
+)
+from fedleak.protocols.linear.member import Member, batches, order_members
+
+
+@dataclass(frozen=True)
+class VerticalArbiterSettings(VerticalLinearSettings):
+    l2: float = setting(0.0, "weight of the squared norm of the weights in the loss")
+    decay: bool = setting(False, "divide the learning rate by sqrt(1 + epoch), as FATE does")
+    loss: bool = setting(True, "send the encrypted loss to the arbiter (two data parties only)")
+    prediction_service: bool = setting(
+        False, "answer the active party's queries on any rows with each passive party's partial score in plaintext"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.l2 < inf:
+            raise InputError(f"l2 must be 0 or more and finite; got {self.l2}")
+
+
+class VerticalWithArbiter(Protocol):
+    """What the protocols with an arbiter share; they differ in the rule of the residual."""
+
+    rule: ClassVar[ResidualRule]
+    binary_labels: ClassVar[bool]
+    roles = frozenset({Role.ACTIVE, Role.PASSIVE, Role.ARBITER})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.INITIALISE,
+            steps.PUBLIC_KEY,
+            steps.BATCH,
+            steps.SHARED_SCORE,
+            steps.ENCRYPTED_SCORE,
+            steps.ENCRYPTED_RESIDUAL,
+            steps.ENCRYPTED_GRADIENT,
+            steps.ENCRYPTED_LOSS,
+            steps.OPENED_GRADIENT,
+            steps.GRADIENT,
+            steps.UPDATE,
+            steps.PARTIAL_SCORE,
+        }
+    )
+    may_reveal = OF_A_MEMBER | {
+        Capability.LABELS,
+        Capability.LINEAR_RESIDUAL,
+        Capability.ALL_GRADIENTS,
+        Capability.DECRYPTION_KEY,
+        Capability.PREDICTION_SERVICE,
+    }
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = _checked(federation, self.settings_type)
+        active, passive = order_members(federation, binary=self.binary_labels)
+        parties = (active, *passive)
+        order_rng, arbiter_rng, *party_rngs = rng.spawn(2 + len(parties))
+        n_all = sum(len(party.columns) for party in parties)
+        key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
+        arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, arbiter_rng), key)
+        members = [
+            Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        log = self._train(arbiter, members, settings, order_rng)
+        known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
+        facts = self.facts(settings, known, len(active.train.ids))
+        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
+        weights = [member.weights for member in members]
+        found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
+        return Run(
+            captured.transcript,
+            captured.locals,
+            Truth(found),
+            self.utility(parties, weights),
+            services=partial_score_services(members) if settings.prediction_service else {},
+        )
+
+    @classmethod
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+        """How good the model is."""
+        raise NotImplementedError
+
+    def _train(
+        self,
+        arbiter: Arbiter,
+        members: Sequence[Member],
+        settings: VerticalArbiterSettings,
+        order_rng: np.random.Generator,
+    ) -> RoundLog:
+        log = RoundLog([member.actor.name for member in members])
+        ids = members[0].party.train.ids
+        rounds_an_epoch = -(-len(ids) // settings.batch_size)
+        schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
+        for number, batch in enumerate(schedule):
+            start_round([arbiter.actor, *(member.actor for member in members)], number)
+            members[0].actor.publish(steps.BATCH, Array(ids[batch]))
+            residual = true_residual(members, batch, self.rule)
+            log.add(number, ids[batch], residual, [member.score(batch) for member in members])
+            rate = settings.learning_rate
+            if settings.decay:
+                rate /= np.sqrt(1 + number // rounds_an_epoch)
+            one_round(
+                arbiter,
+                members,
+                batch,
+                RoundSetting(self.rule, rate, settings.l2, settings.fraction_bits, settings.loss),
+            )
+        return log
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        facts = linear_facts(cls.name, settings, parties, n_rows, approximation=cls.rule.approximation)
+        assert isinstance(settings, VerticalArbiterSettings)
+        options = {
+            **facts.options,
+            **cls.rule.options,
+            "l2": settings.l2,
+            "decay": settings.decay,
+            "loss": settings.loss,
+            "prediction_service": settings.prediction_service,
+        }
+        return replace(facts, options=options)
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        found = member_capabilities(parties, coalition)
+        if not cls.binary_labels:
+            found -= {Capability.TWO_CLASSES}
+        found |= {Capability.LINEAR_RESIDUAL}
+        roles = {party.role for party in parties if party.name in coalition}
+        if Role.ARBITER in roles:
+            found |= {Capability.ALL_GRADIENTS, Capability.BATCH_IDS, Capability.DECRYPTION_KEY}
+        if Role.ACTIVE in roles and isinstance(settings, VerticalArbiterSettings) and settings.prediction_service:
+            found |= {Capability.PREDICTION_SERVICE}
+        return found
+
+
+def _checked(federation: Federation, settings_type: type[Settings]) -> VerticalArbiterSettings:
+    settings = federation.settings
+    if not isinstance(settings, VerticalArbiterSettings) or not isinstance(settings, settings_type):
+        raise InputError(f"settings must be those of {federation.protocol}; got {type(settings).__name__}")
+    return settings
+
+
+def _arbiter_name(federation: Federation) -> str:
+    names = [party.name for party in federation.with_role(Role.ARBITER)]
+    if len(names) != 1:
+        raise InputError(f"{federation.protocol} must have one arbiter; got {len(names)}")
+    return names[0]
+
+
+@dataclass(frozen=True)
+class VerticalLinearArbiterSettings(VerticalArbiterSettings):
+    pass
+
+
+class VerticalLinearArbiter(VerticalWithArbiter):
+    name = "vertical-linear-arbiter"
+    aliases = ("hetero-linr",)
+    summary = "vertical linear regression with an arbiter that holds the key (the form of FATE)"
+    reference = Reference("li2021", "section 2.1")
+    settings_type = VerticalLinearArbiterSettings
+    rule = LINEAR
+    binary_labels = False
+    may_reveal = VerticalWithArbiter.may_reveal - {Capability.TWO_CLASSES}
+
+    @classmethod
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+        return regression_utility(parties, weights)
+
+
+@dataclass(frozen=True)
+class VerticalLogisticArbiterSettings(VerticalArbiterSettings):
+    pass
+
+
+class VerticalLogisticArbiter(VerticalWithArbiter):
+    name = "vertical-logistic-arbiter"
+    aliases = ("hetero-lr",)
+    summary = "vertical logistic regression with an arbiter that holds the key (the form of FATE)"
+    reference = Reference("li2021", "section 2.1")
+    settings_type = VerticalLogisticArbiterSettings
+    rule = LOGISTIC
+    binary_labels = True
+
+    @classmethod
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+        return utility(parties, weights)
+
+
+def service_name(owner: str) -> str:
+    return f"partial-score:{owner}"
+
+
+def partial_score_services(members: Sequence[Member]) -> dict[str, Service]:
+    """One service a passive party, open to the active one (the first member)."""
+    client = members[0].actor.name
+    return {
+        service_name(member.actor.name): _partial_scores(member.actor.name, client, member.weights)
+        for member in members[1:]
+    }
+
+
+def _partial_scores(owner: str, client: str, weights: FloatArray) -> Service:
+    spec = OracleSpec(
+        service_name(owner),
+        input=f"rows in the {len(weights)} columns of {owner}, as an array",
+        answer=f"the partial score of {owner} for each row, in plaintext",
+    )
+
+    def serve(query: Payload) -> Answer:
+        if not isinstance(query, Array) or query.values.ndim != 2 or query.values.shape[1] != len(weights):
+            raise OracleError(f"a query to {spec.name} must be rows of {len(weights)} numbers")
+        scores = np.asarray(query.values, dtype=np.float64) @ weights
+        return Answer((Message(steps.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
+
+    return Service(owner, (client,), spec, serve)

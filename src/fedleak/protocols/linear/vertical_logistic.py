@@ -1,0 +1,236 @@
+"""Vertical logistic regression without an arbiter: protocol 1 of Hu et al. 2022, in every direction.
+
+Every party has a key pair of its own. For each ordered pair of parties, one encrypts its share of the linear score, the
+other multiplies it with its features, masks the product and has it decrypted. With three or more parties the shares
+carry pairwise masks that cancel in a receiver's sum, so that it learns its gradient and no partner's single term.
+
+Where additive encryption does not reach, and where gradients stay secret shares, an ideal functionality computes them:
+it stands for a protocol of secure multi-party computation and shows each party its own output. Reports mark such runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedleak.core import steps
+from fedleak.core.adversary import Capability
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Reference
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.payload import Array, IntegerArray
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Settings, setting, settings_of
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.run import Run, Sink
+from fedleak.models.sigmoid import Approximation, residual
+from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
+from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
+from fedleak.protocols.linear.linear_settings import (
+    LOGISTIC,
+    OF_A_MEMBER,
+    VerticalLinearSettings,
+    linear_facts,
+    member_capabilities,
+)
+from fedleak.protocols.linear.member import Member, batches, order_members
+
+APPROXIMATIONS = tuple(member.value for member in Approximation)
+GRADIENTS = ("revealed", "secret-shared")
+SOURCE_NOTES = {
+    "ideal-oracle": ("gradients came from an ideal oracle: Paillier cannot compute this approximation",),
+    "secret-shared": ("an ideal functionality trained on secret shares: no party saw a gradient or a weight",),
+}
+# What only parties whose gradients are opened have.
+WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
+
+
+@dataclass(frozen=True)
+class VerticalLogisticSettings(VerticalLinearSettings):
+    approximation: str = setting(
+        "taylor",
+        "what stands for the sigmoid; piecewise is beyond Paillier and goes through an ideal gradient oracle",
+        choices=APPROXIMATIONS,
+    )
+    gradients: str = setting(
+        "revealed",
+        "revealed: each party sees its own; secret-shared: nobody does (an ideal functionality trains)",
+        choices=GRADIENTS,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, choices in (("approximation", APPROXIMATIONS), ("gradients", GRADIENTS)):
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
+
+    @property
+    def source(self) -> str:
+        """How gradients come about, as reports say it."""
+        if self.gradients == "secret-shared":
+            return "secret-shared"
+        return "ideal-oracle" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
+
+
+class VerticalLogistic(Protocol):
+    name = "vertical-logistic"
+    aliases = ("vlr",)
+    summary = "vertical logistic regression, each party with its own key pair, no arbiter"
+    reference = Reference("hu2022", "protocol 1")
+    settings_type = VerticalLogisticSettings
+    roles = frozenset({Role.ACTIVE, Role.PASSIVE})
+    named_steps = frozenset(
+        {
+            steps.OWN_DATA,
+            steps.INITIALISE,
+            steps.PUBLIC_KEY,
+            steps.BATCH,
+            steps.SHARED_SCORE,
+            steps.ENCRYPTED_SCORE,
+            steps.MULTIPLY,
+            steps.MASKED_PRODUCT,
+            steps.OPENED_PRODUCT,
+            steps.UNMASK,
+            steps.GRADIENT,
+            steps.UPDATE,
+        }
+    )
+    may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
+
+    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+        settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)
+        active, passive = order_members(federation)
+        parties = (active, *passive)
+        _check_parties(settings, len(parties))
+        order_rng, zero_rng, *party_rngs = rng.spawn(2 + len(parties))
+        n_all = sum(len(party.columns) for party in parties)
+        members = [
+            Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
+            for party, own in zip(parties, party_rngs, strict=True)
+        ]
+        ids = active.train.ids
+        log = RoundLog([party.name for party in parties])
+        rounds = _Rounds(members, settings, zero_rng)
+        schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
+        for number, batch in enumerate(schedule):
+            start_round([member.actor for member in members], number)
+            members[0].actor.publish(steps.BATCH, Array(ids[batch]))
+            log.add(number, ids[batch], *_true_values(members, batch, settings))
+            rounds.run(batch)
+        facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
+        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
+        model = utility(parties, [member.weights for member in members])
+        notes = SOURCE_NOTES.get(settings.source, ())
+        return Run(captured.transcript, captured.locals, truth_of(active, passive, log), model, notes)
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        own = settings_of(cls.name, VerticalLogisticSettings, settings)
+        facts = linear_facts(cls.name, own, parties, n_rows, approximation=own.approximation)
+        rule = LOGISTIC.options if own.approximation == Approximation.TAYLOR else {}
+        return replace(facts, options={**facts.options, **rule, "gradients": own.source})
+
+    @classmethod
+    def reveals(
+        cls,
+        settings: Settings,
+        parties: tuple[PartyFacts, ...],
+        coalition: tuple[str, ...],
+    ) -> frozenset[Capability]:
+        found = member_capabilities(parties, coalition)
+        if found and isinstance(settings, VerticalLogisticSettings) and settings.approximation == Approximation.TAYLOR:
+            found |= {Capability.LINEAR_RESIDUAL}
+        source = settings.source if isinstance(settings, VerticalLogisticSettings) else "encrypted-exchange"
+        hidden = {"secret-shared": WITH_GRADIENTS, "ideal-oracle": frozenset({Capability.CIPHERTEXTS})}
+        return found - hidden.get(source, frozenset())
+
+
+class _Rounds:
+    """The rounds of one run, in the way that the settings ask for."""
+
+    def __init__(
+        self, members: Sequence[Member], settings: VerticalLogisticSettings, zero_rng: np.random.Generator
+    ) -> None:
+        self._members = members
+        self._settings = settings
+        self._zero_rng = zero_rng
+        self._keyed: list[KeyedMember] = []
+        if settings.source == "encrypted-exchange":
+            self._keyed = [join(member, settings) for member in members]
+
+    def run(self, batch: IntArray) -> None:
+        settings = self._settings
+        gradients = self._gradients(batch)
+        if settings.gradients == "secret-shared":
+            hand_out_shares(self._members, gradients, settings.fraction_bits)
+        for member, gradient in zip(self._members, gradients, strict=True):
+            if settings.gradients == "secret-shared":
+                # The weights are shared too; this is the functionality's copy, of which no party has a record.
+                member.weights = member.weights - settings.learning_rate * gradient
+            else:
+                member.update(gradient, settings.learning_rate)
+
+    def _gradients(self, batch: IntArray) -> list[FloatArray]:
+        settings = self._settings
+        approximation = Approximation(settings.approximation)
+        terms = terms_of(approximation)
+        if terms is None or not self._keyed:
+            return ideal_gradients(self._members, batch, approximation, settings.fraction_bits)
+        return encrypted_gradients(self._keyed, batch, settings, terms, self._zero_rng)
+
+
+def _check_parties(settings: VerticalLogisticSettings, n_parties: int) -> None:
+    terms = terms_of(Approximation(settings.approximation))
+    if settings.source == "encrypted-exchange" and terms is not None and terms.max_parties not in (None, n_parties):
+        raise InputError(
+            f"approximation {settings.approximation} must have {terms.max_parties} data parties; got {n_parties}; "
+            'use "taylor", or gradients = "secret-shared"'
+        )
+
+
+def _true_values(
+    members: Sequence[Member], batch: IntArray, settings: VerticalLogisticSettings
+) -> tuple[FloatArray, list[FloatArray]]:
+    """The residuals of the batch, and every party's share of the scores."""
+    scores = [member.score(batch) for member in members]
+    signs = next(member.signs[batch] for member in members if member.signs is not None)
+    total = sum(scores, np.zeros(len(batch)))
+    return residual(total, signs, Approximation(settings.approximation)), scores
+
+
+SHARE_BYTES = 8  # shares are residues modulo 2^64
+
+
+def ideal_gradients(
+    members: Sequence[Member], batch: IntArray, approximation: Approximation, fraction_bits: int
+) -> list[FloatArray]:
+    """Every member's gradient, rounded to ``fraction_bits``; what others add to the scores passes their hooks."""
+    scores = [member.score(batch) for member in members]
+    noised = [member.actor.outgoing(steps.SHARED_SCORE, score) for member, score in zip(members, scores, strict=True)]
+    signs = next(member.signs[batch] for member in members if member.signs is not None)
+    gradients = []
+    for position, member in enumerate(members):
+        total = scores[position] + sum(
+            (other for index, other in enumerate(noised) if index != position), np.zeros(len(batch))
+        )
+        gradient = member.features[batch].T @ residual(total, signs, approximation) / len(batch)
+        gradients.append(np.ldexp(np.rint(np.ldexp(gradient, fraction_bits)), -fraction_bits))
+    return gradients
+
+
+def hand_out_shares(members: Sequence[Member], gradients: Sequence[FloatArray], fraction_bits: int) -> None:
+    """What the parties hold of a gradient that nobody opens: additive shares, each uniform modulo 2^64."""
+    modulus = 1 << (8 * SHARE_BYTES)
+    for gradient in gradients:
+        rest = [round(float(value) * 2**fraction_bits) % modulus for value in gradient]
+        for member in members[1:]:
+            drawn = [int.from_bytes(member.actor.rng.bytes(SHARE_BYTES), "big") for _ in rest]
+            member.actor.record(steps.GRADIENT, "gradient-share", IntegerArray.from_ints(drawn, SHARE_BYTES))
+            rest = [(value - share) % modulus for value, share in zip(rest, drawn, strict=True)]
+        members[0].actor.record(steps.GRADIENT, "gradient-share", IntegerArray.from_ints(rest, SHARE_BYTES))

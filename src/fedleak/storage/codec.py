@@ -1,0 +1,189 @@
+"""What every codec is: two functions, to and from JSON values, for one Python type; and those of texts and numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from math import isfinite
+from operator import index
+
+import numpy as np
+
+from fedleak.core.arrays import AnyArray
+from fedleak.core.payload import ScalarValue, plain_scalar
+from fedleak.storage.safe_files import Limits
+from fedleak.storage.segments import ArrayRef
+from fedleak.storage.strict_json import Malformed, shown
+
+Put = Callable[[AnyArray], ArrayRef]  # stores an array's numbers and says where
+Resolve = Callable[[ArrayRef], AnyArray]  # the way back
+
+
+@dataclass
+class Reading:
+    """One value that is being read: the bounds, the arrays, how deep in trees we are."""
+
+    limits: Limits
+    resolve: Resolve
+    level: int = 0
+
+
+class Codec(ABC):
+    @abstractmethod
+    def encode(self, value: object, put: Put) -> object:
+        """A JSON value; raises Malformed if ``value`` is not of the type."""
+
+    @abstractmethod
+    def decode(self, value: object, reading: Reading) -> object:
+        """The way back, from a JSON value that a stranger may have written."""
+
+
+_SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_WORD = range(-(1 << 63), 1 << 63)
+
+
+class TextCodec(Codec):
+    def encode(self, value: object, put: Put) -> object:
+        if not isinstance(value, str):
+            raise Malformed(f"value must be a text; got {type(value).__name__}")
+        return plain_scalar(value)
+
+    def decode(self, value: object, reading: Reading) -> object:
+        return checked_text(value, reading.limits.name_chars)
+
+
+class BooleanCodec(Codec):
+    def encode(self, value: object, put: Put) -> object:
+        if not isinstance(value, bool | np.bool_):
+            raise Malformed(f"value must be a boolean; got {type(value).__name__}")
+        return bool(value)
+
+    def decode(self, value: object, reading: Reading) -> object:
+        if not isinstance(value, bool):
+            raise Malformed(f"value must be true or false; got {shown(value)}")
+        return value
+
+
+class IntegerCodec(Codec):
+    def encode(self, value: object, put: Put) -> object:
+        try:
+            number = index(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise Malformed(f"value must be an integer; got {type(value).__name__}") from None
+        if number not in _WORD:
+            raise Malformed("value must be an integer of 64 bits; got a larger one")
+        return number
+
+    def decode(self, value: object, reading: Reading) -> object:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Malformed(f"value must be an integer; got {shown(value)}")
+        return value
+
+
+class FloatCodec(Codec):
+    """JSON has no NaN and no infinities: they are objects with one key, ``{"float": "nan"}``."""
+
+    def encode(self, value: object, put: Put) -> object:
+        plain = _plain(value)
+        if isinstance(plain, bool) or not isinstance(plain, int | float):
+            raise Malformed(f"value must be a number; got {type(value).__name__}")
+        try:
+            return _float_to_json(float(plain))
+        except OverflowError:
+            raise Malformed("value must be a number that fits in a double; got a larger integer") from None
+
+    def decode(self, value: object, reading: Reading) -> object:
+        special = _only(value, "float")
+        if special is not None:
+            return _special_float(special)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Malformed(f"value must be a number; got {shown(value)}")
+        return float(value)
+
+
+class ScalarCodec(Codec):
+    """Any ``ScalarValue``. An integer over 64 bits is ``{"int": "-1f..."}``, in hexadecimal."""
+
+    def encode(self, value: object, put: Put) -> object:
+        plain = _plain(value)
+        if isinstance(plain, float):
+            return _float_to_json(plain)
+        if isinstance(plain, int) and plain not in _WORD:
+            return {"int": f"{plain:x}"}
+        return plain
+
+    def decode(self, value: object, reading: Reading) -> ScalarValue:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str):
+            return checked_text(value, reading.limits.text_chars)
+        special, large = _only(value, "float"), _only(value, "int")
+        if special is not None:
+            return _special_float(special)
+        if large is not None:
+            return _large_integer(large, reading.limits.integer_bits)
+        raise Malformed(f"value must be a scalar; got {shown(value)}")
+
+
+class EnumCodec(Codec):
+    """Members go by their Python names, in kebab-case: their values are prose that may be reworded."""
+
+    def __init__(self, kind: type[Enum]) -> None:
+        self._kind = kind
+        self._members = {member.name.lower().replace("_", "-"): member for member in kind}
+        self._texts = {member: text for text, member in self._members.items()}
+
+    def encode(self, value: object, put: Put) -> object:
+        if not isinstance(value, self._kind):
+            raise Malformed(f"value must be a member of {self._kind.__name__}; got {shown(value)}")
+        return self._texts[value]
+
+    def decode(self, value: object, reading: Reading) -> object:
+        if not isinstance(value, str) or value not in self._members:
+            raise Malformed(f"value must be one of {', '.join(self._members)}; got {shown(value)}")
+        return self._members[value]
+
+
+def checked_text(value: object, limit_chars: int) -> str:
+    if not isinstance(value, str):
+        raise Malformed(f"value must be a text; got {shown(value)}")
+    if len(value) > limit_chars:
+        raise Malformed(f"text must have at most {limit_chars} characters; got {len(value)}")
+    if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+        raise Malformed("text must be Unicode; got half of a surrogate pair")
+    return value
+
+
+def _plain(value: object) -> ScalarValue:
+    try:
+        return plain_scalar(value)
+    except TypeError as error:
+        raise Malformed(str(error)) from None
+
+
+def _only(value: object, key: str) -> str | None:
+    """The text of ``{key: text}``; None for anything else."""
+    if isinstance(value, dict) and value.keys() == {key} and isinstance(value[key], str):
+        return str(value[key])
+    return None
+
+
+def _float_to_json(value: float) -> object:
+    return value if isfinite(value) else {"float": str(value)}
+
+
+def _special_float(text: str) -> float:
+    if text not in _SPECIAL_FLOATS:
+        raise Malformed(f"float must be a JSON number, nan, inf or -inf; got {shown(text)}")
+    return _SPECIAL_FLOATS[text]
+
+
+def _large_integer(text: str, limit_bits: int) -> int:
+    digits = text.removeprefix("-")
+    if len(digits) > limit_bits // 4:
+        raise Malformed(f"integer must have at most {limit_bits} bits; got {len(digits)} hexadecimal digits")
+    if not digits or set(digits) - set("0123456789abcdef"):
+        raise Malformed(f"large integer must be in hexadecimal; got {shown(text)}")
+    return int(text, 16)

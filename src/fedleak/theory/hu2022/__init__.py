@@ -1,1 +1,0 @@
-"""Theorems of Hu et al. 2022 on vertical logistic regression."""

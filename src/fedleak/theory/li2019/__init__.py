@@ -1,1 +1,0 @@
-"""Theorems of Li et al. 2019 on horizontal training, and what they leave out."""

@@ -1,0 +1,50 @@
+"""How a long audit tells what it is doing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from fedleak.core import steps
+from fedleak.core.facts import Facts
+from fedleak.core.transcript import Message, Record
+from fedleak.core.whole.run import Captured, Sink
+
+
+class Progress(ABC):
+    @abstractmethod
+    def begin(self, what: str, total: int | None) -> None:
+        """A new piece of work of so many units (None: unknown)."""
+
+    @abstractmethod
+    def advance(self) -> None:
+        """One unit is done."""
+
+
+class Silent(Progress):
+    def begin(self, what: str, total: int | None) -> None:
+        pass
+
+    def advance(self) -> None:
+        pass
+
+
+class WatchedSink(Sink):
+    """Passes everything on, and counts rounds by their one public message."""
+
+    def __init__(self, inner: Sink, progress: Progress) -> None:
+        self._inner = inner
+        self._progress = progress
+
+    def message(self, message: Message) -> None:
+        self._inner.message(message)
+        if message.step in (steps.BATCH.name, steps.AGGREGATE.name, steps.AVERAGED_WEIGHTS.name):
+            self._progress.advance()
+
+    def record(self, party: str, record: Record) -> None:
+        self._inner.record(party, record)
+
+    def finish(self, facts: Facts) -> Captured:
+        return self._inner.finish(facts)
+
+    def abandon(self) -> None:
+        self._inner.abandon()
