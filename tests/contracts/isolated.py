@@ -25,7 +25,9 @@ FORBIDDEN_EVENTS = (
     "os.chdir",
 )
 # What import contracts forbid to attacks, for those that import by name at run time.
-FORBIDDEN_PACKAGES = tuple(f"fedleak.{name}" for name in ("data", "metrics", "protocols", "audit", "core.truth"))
+FORBIDDEN_PACKAGES = tuple(
+    f"fedleak.{name}" for name in ("data", "metrics", "protocols", "audit", "core.whole", "storage.capture_and_truth")
+)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 SHIPPED_DATA = ("sklearn", "datasets", "data")
 

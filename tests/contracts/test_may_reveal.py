@@ -11,7 +11,7 @@ from fedleak.attacks import ATTACKS
 from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.facts import PartyFacts
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES
 from fedleak.protocols import PROTOCOLS
 
 
@@ -31,7 +31,7 @@ def varied_settings(protocol):
 
 def coalitions(protocol):
     parties = tuple(PartyFacts(f"{role}-{i}", role, 3) for role in sorted(protocol.roles) for i in range(2))
-    parties = tuple(party for party in parties if party.role in (Role.ACTIVE, Role.PASSIVE) or party.name.endswith("0"))
+    parties = tuple(party for party in parties if party.role in DATA_ROLES or party.name.endswith("0"))
     names = [party.name for party in parties]
     return parties, [chosen for size in range(1, len(names)) for chosen in combinations(names, size)]
 

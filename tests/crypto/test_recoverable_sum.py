@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fedleak.core.errors import CryptoError, DecryptionError
-from fedleak.crypto import secret_sharing as channel
-from fedleak.crypto import secret_sharing as shamir
+from fedleak.crypto import secret_sharing
 from fedleak.crypto.secure_aggregation import (
     Announcement,
     Opened,
@@ -36,8 +35,10 @@ class Case:
             name: masked(self.values[name], 30, found.mask(name, self.announced, ROUND, COUNT), len(NAMES))
             for name, found in self.secrets.items()
         }
-        self.keys = {n: shamir.split(s.key.exponent, 4, THRESHOLD) for n, s in self.secrets.items()}
-        self.seeds = {n: shamir.split(int.from_bytes(s.seed, "big"), 4, THRESHOLD) for n, s in self.secrets.items()}
+        self.keys = {n: secret_sharing.split(s.key.exponent, 4, THRESHOLD) for n, s in self.secrets.items()}
+        self.seeds = {
+            n: secret_sharing.split(int.from_bytes(s.seed, "big"), 4, THRESHOLD) for n, s in self.secrets.items()
+        }
 
     def opened(self, senders, answering=None) -> Opened:
         places = [NAMES.index(name) for name in answering or senders]
@@ -86,7 +87,7 @@ def test_a_vector_stays_hidden_without_its_own_seed(case):
 @pytest.mark.parametrize("kind", ["seeds", "keys"])
 def test_what_is_opened_must_be_what_was_announced(case, kind):
     opened = case.opened(NAMES[:3])
-    forged = shamir.split(12345, 4, THRESHOLD)[:3]
+    forged = secret_sharing.split(12345, 4, THRESHOLD)[:3]
     name = NAMES[0] if kind == "seeds" else NAMES[3]
     parts = {"seeds": dict(opened.seeds), "keys": dict(opened.keys)}
     parts[kind][name] = forged
@@ -102,10 +103,10 @@ def test_announcements_tell_nothing_of_the_seed():
 
 
 def test_sealed_messages_open_only_as_they_were():
-    sealed = channel.seal(b"k" * 32, b"round 3", b"a share")
-    assert channel.unseal(b"k" * 32, b"round 3", sealed) == b"a share"
+    sealed = secret_sharing.seal(b"k" * 32, b"round 3", b"a share")
+    assert secret_sharing.unseal(b"k" * 32, b"round 3", sealed) == b"a share"
     assert b"a share" not in sealed
-    assert channel.seal(b"k" * 32, b"round 4", b"a share")[:7] != sealed[:7]
+    assert secret_sharing.seal(b"k" * 32, b"round 4", b"a share")[:7] != sealed[:7]
     for secret, context, data in [
         (b"x" * 32, b"round 3", sealed),
         (b"k" * 32, b"round 4", sealed),
@@ -113,4 +114,4 @@ def test_sealed_messages_open_only_as_they_were():
         (b"k" * 32, b"round 3", b""),
     ]:
         with pytest.raises(DecryptionError, match="unchanged"):
-            channel.unseal(secret, context, data)
+            secret_sharing.unseal(secret, context, data)

@@ -12,8 +12,17 @@ from hypothesis.extra import numpy as hnp
 from data_files import require_data
 from fedleak.core.errors import DataError
 from fedleak.core.knowledge import ColumnKind
-from fedleak.data import DataSpec, EncodingOptions, decode, decode_cells, encode, from_arrays, from_pandas, load_table
-from fedleak.data import column_encoding as columns_module
+from fedleak.data import (
+    DataSpec,
+    EncodingOptions,
+    column_encoding,
+    decode,
+    decode_cells,
+    encode,
+    from_arrays,
+    from_pandas,
+    load_table,
+)
 from fedleak.data.spec import ScalingName
 
 UNLABELLED = EncodingOptions(task="none", scaling="none")
@@ -74,7 +83,7 @@ def test_numbers_can_be_declared_categories() -> None:
 
 
 def test_too_many_categories_for_one_hot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "MAX_ONE_HOT_CATEGORIES", 3)
+    monkeypatch.setattr(column_encoding, "MAX_ONE_HOT_CATEGORIES", 3)
     raw = from_pandas(pd.DataFrame({"name": ["a", "b", "c", "d"]}))
     with pytest.raises(DataError, match=r'at most 3 categories .*; got 4. Set categorical = "ordinal"'):
         encode(raw, options(categorical="one-hot"))

@@ -10,7 +10,7 @@ import pytest
 from data_files import require_data
 from fedleak.core.errors import DataError
 from fedleak.data import DataSpec, load, load_images, load_table
-from fedleak.data.sources import text_files as files
+from fedleak.data.sources import text_files
 
 
 def save(folder: Path, **arrays: np.ndarray) -> str:
@@ -143,7 +143,7 @@ def test_hostile_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "plain.npz").write_bytes(b"not a zip")
     with pytest.raises(DataError, match=r"must be a NumPy .npz archive"):
         load(str(tmp_path / "plain.npz"))
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 100_000)
+    monkeypatch.setattr(text_files, "MAX_FILE_BYTES", 100_000)
     with pytest.raises(DataError, match=r"at most 100,000 bytes once decompressed"):
         load(save(tmp_path, x=np.zeros((100_000, 1))))
 

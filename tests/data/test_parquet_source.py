@@ -8,7 +8,7 @@ import pytest
 
 from fedleak.core.errors import DataError, MissingExtraError
 from fedleak.data import load
-from fedleak.data.sources import text_files as files
+from fedleak.data.sources import text_files
 
 pa = pytest.importorskip("pyarrow")
 
@@ -42,7 +42,7 @@ def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
 
 def test_cells_are_counted_before_they_are_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pd.DataFrame({"a": [0.0] * 10_000}).to_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 79_999)
+    monkeypatch.setattr(text_files, "MAX_FILE_BYTES", 79_999)
     with pytest.raises(DataError, match=r"it declares 80,"):
         load(str(tmp_path / "t.parquet"))
 

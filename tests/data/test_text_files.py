@@ -9,7 +9,7 @@ import pytest
 
 from fedleak.core.errors import DataError
 from fedleak.data import load
-from fedleak.data.sources import text_files as files
+from fedleak.data.sources import text_files
 
 PLAIN = "age,job,income\n31,clerk,1.5\n44,nurse,2.25\n"
 
@@ -137,7 +137,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
 
 
 def test_a_decompression_bomb_stops_at_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(text_files, "MAX_FILE_BYTES", 1000)
     bomb = gzip.compress(b"a\n" + b"1\n" * 100_000)
     assert len(bomb) < 1000
     with pytest.raises(DataError, match=r"at most 1,000 bytes once decompressed"):

@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 
 from fedleak.core.errors import InputError, UnreadableModelError
 from fedleak.models import OpaqueModel, convert, interpret
-from fedleak.models.affine import behind_scaler
 from fedleak.models.interpret import save_model
 
 COLUMNS = ("age", "income", "deposit", "visits")
@@ -49,7 +48,7 @@ def test_a_scaler_before_it_changes_its_inputs():
     model = convert(fitted(KNeighborsClassifier(3)), COLUMNS)
     shift, scale = np.array([0.0, 1.0, -2.0, 0.5]), np.array([1.0, 2.0, 3.0, 0.5])
     np.testing.assert_allclose(
-        behind_scaler(model, shift, scale).confidences(ROWS * scale + shift), model.confidences(ROWS)
+        model.behind_scaler(shift, scale).confidences(ROWS * scale + shift), model.confidences(ROWS)
     )
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from fedleak.models import LinearModel, Link
 from fedleak.models.inversion import grid_solution
-from fedleak.models.inversion.equations import score_equations
+from fedleak.models.inversion.equations import FLOAT_ERRORS, last_digit, rounding_errors, score_equations
 from fedleak.models.inversion.grid_solution import solve_on_grid
-from fedleak.models.inversion.rounding_errors import FLOAT_ERRORS, last_digit, rounding_errors
 from fedleak.models.inversion.whole_equations import WholeEquations, left_of
 
 

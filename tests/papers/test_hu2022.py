@@ -13,7 +13,6 @@ from fedleak.papers.hu2022.multiparty import cases, success
 from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.hu2022.training_by_epoch import (
-    banded,
     epoch_rows,
     gather,
     one_seed,
@@ -80,7 +79,6 @@ def test_bands_and_rows():
     assert rows[0].measured == {"success": 1.0, "success_low": 1.0, "success_high": 1.0}
     assert rows[1].measured["success"] == pytest.approx(0.6)
     assert rows[1].measured["success_low"] == pytest.approx(0.5)
-    assert banded("x", np.array([2.0])) == {"x": 2.0, "x_low": 2.0, "x_high": 2.0}
 
 
 @pytest.mark.parametrize(("start", "adversary"), [("xavier", "active"), ("zero", "active"), ("zero", "passive")])

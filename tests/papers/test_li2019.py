@@ -11,8 +11,7 @@ from fedleak.papers import EXPERIMENTS
 from fedleak.papers.li2019.asynchronised import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
 from fedleak.papers.li2019.chain import attack, coin_rows, run, score, two_parties
 from fedleak.papers.li2019.printed import TABLE_1
-from fedleak.papers.li2019.table1 import Scale, Table1, random_table, solve_program
-from fedleak.papers.li2019.table1 import _scale_row as _measured
+from fedleak.papers.li2019.table1 import Scale, Table1, _scale_row, random_table, solve_program
 from fedleak.papers.li2019.wheat import Wheat
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Silent
@@ -40,7 +39,7 @@ def test_a_cell_of_table_1_has_both_solvers_side_by_side():
 
 
 def test_a_point_of_the_scale_is_certified_and_right():
-    row = _measured(12, 20, (0, 1))
+    row = _scale_row(12, 20, (0, 1))
     assert row.measured["certified_unique"] == row.measured["equal_to_truth"] == 1.0
     (panel,) = Scale().panels([row])
     assert panel.curves[0].x == [12.0]

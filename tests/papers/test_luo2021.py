@@ -15,8 +15,8 @@ from fedleak.papers.luo2021 import defended_predictions as defenses
 from fedleak.papers.luo2021 import fig5
 from fedleak.papers.luo2021.defended_predictions import PRIOR, Case, DefensesExperiment
 from fedleak.papers.luo2021.defended_trial import DefendedTrial, attacked, costs, reference_figures
-from fedleak.papers.luo2021.fig5 import Fig5, logistic, measure
-from fedleak.papers.luo2021.served_trial import HALF, UNIFORM, Rows, split_rows, target_columns
+from fedleak.papers.luo2021.fig5 import Fig5, measure
+from fedleak.papers.luo2021.served_trial import HALF, UNIFORM, Rows, logistic, split_rows, target_columns
 from fedleak.papers.luo2021.table3 import one_sigmoid_a_class
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
 from fedleak.protocols.prediction.served_model import PredictionSettings

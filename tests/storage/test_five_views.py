@@ -17,18 +17,18 @@ from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Answer, LiveOracle, OracleSpec
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
-from fedleak.core.steps import BATCH, ENCRYPTED_SCORE, OPENED_PRODUCT, PUBLIC_KEY, Phase, Role, Step
+from fedleak.core.steps import BATCH, DATA_ROLES, ENCRYPTED_SCORE, OPENED_PRODUCT, PUBLIC_KEY, Phase, Role, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.view import View
-from fedleak.storage import DiskSink, load_view, save_view
+from fedleak.storage import load_view, save_view
+from fedleak.storage.capture_and_truth import DiskSink
 
 PARTIES = (PartyFacts("bank", Role.ACTIVE, 2), PartyFacts("fintech", Role.PASSIVE, 3))
-DATA_PARTIES = frozenset({Role.ACTIVE, Role.PASSIVE})
 FEATURES = Secret(SecretKind.FEATURES, "fintech")
 
 
 def _step(name: str, phase: Phase = Phase.TRAIN) -> Step[object]:
-    return Step(name, phase, DATA_PARTIES, "of these tests")
+    return Step(name, phase, DATA_ROLES, "of these tests")
 
 
 def _reloaded(view: View, folder: Path) -> View:

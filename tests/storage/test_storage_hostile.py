@@ -24,8 +24,8 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import SecretValues, Served, Truth
-from fedleak.storage import Limits, load_capture, load_view, save_capture, save_view
-from fedleak.storage.capture_and_truth import load_truth, save_truth
+from fedleak.storage import Limits, load_view, save_view
+from fedleak.storage.capture_and_truth import load_capture, load_truth, save_capture, save_truth
 
 HEADER, INDEX, SEGMENT = "header.json", "index.jsonl", "segments/0000.npy"
 

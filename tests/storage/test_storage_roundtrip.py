@@ -21,8 +21,8 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import Truth
-from fedleak.storage import Limits, load_capture, load_view, save_capture, save_view
-from fedleak.storage.capture_and_truth import load_truth, save_truth
+from fedleak.storage import Limits, load_view, save_view
+from fedleak.storage.capture_and_truth import load_capture, load_truth, save_capture, save_truth
 from stored_values import FACT_STRATEGIES, facts, messages, payloads, records, same, truths, views
 
 FACTS = Facts("vertical-logistic", (PartyFacts("active", Role.ACTIVE, 3),))

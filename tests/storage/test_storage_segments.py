@@ -15,7 +15,8 @@ from fedleak.core.payload import Array, Table, Tree
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured
-from fedleak.storage import Limits, load_capture, save_capture
+from fedleak.storage import Limits
+from fedleak.storage.capture_and_truth import load_capture, save_capture
 
 FACTS = Facts("p", ())
 

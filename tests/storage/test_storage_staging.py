@@ -17,7 +17,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Scalar, Tree
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured
-from fedleak.storage import DiskSink, load_capture, save_capture
+from fedleak.storage.capture_and_truth import DiskSink, load_capture, save_capture
 
 FACTS = Facts("p", ())
 
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
         from fedleak.core.facts import Facts
         from fedleak.core.transcript import Message
         from fedleak.core.payload import Array
-        from fedleak.storage import DiskSink
+        from fedleak.storage.capture_and_truth import DiskSink
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         with DiskSink(sys.argv[1]) as sink:
@@ -123,7 +123,7 @@ def test_interrupted_without_a_with_block(tmp_path: Path) -> None:
         import os, signal, sys
         from fedleak.core.transcript import Message
         from fedleak.core.payload import Scalar
-        from fedleak.storage import DiskSink
+        from fedleak.storage.capture_and_truth import DiskSink
         sink = DiskSink(sys.argv[1])
         sink.message(Message("step", 0, "a", "b", Scalar(1)))
         if os.fork() == 0:

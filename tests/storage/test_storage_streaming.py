@@ -14,7 +14,8 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Tree
 from fedleak.core.transcript import EVERYONE, Message, Record
 from fedleak.core.whole.run import Captured, Sink
-from fedleak.storage import DiskSink, Limits, load_capture
+from fedleak.storage import Limits
+from fedleak.storage.capture_and_truth import DiskSink, load_capture
 from fedleak.storage.segments import _N_OPEN
 
 FACTS = Facts("horizontal", ())

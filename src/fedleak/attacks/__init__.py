@@ -1,4 +1,4 @@
-"""Attacks, one a file, in folders by what is recovered."""
+"""Attacks in families by what they start from, each plug-in beside its mathematics."""
 
 from fedleak.core.attack import Attack
 from fedleak.core.registry import Registry

@@ -6,14 +6,16 @@ products. After one: why the view does not identify the secret, as a guess witho
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import FloatArray
-from fedleak.core.attack import Prediction, Verdict
+from fedleak.core.attack import Guess, Prediction, Status, Verdict
 from fedleak.core.facts import Facts
+from fedleak.core.payload import ScalarValue
+from fedleak.core.view import View
 from fedleak.theory.condition import Assessment, State
 from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, enough_slots
 
@@ -32,8 +34,8 @@ def model_not_revealed(requires: frozenset[Capability], facts: Facts) -> Predict
     return Prediction(Verdict.IMPOSSIBLE, ("the model or its predictions are not revealed",))
 
 
-DEVIATION = "packed-products"
-REQUIRES = frozenset(
+PACKED_DEVIATION = "packed-products"
+PACKED_REQUIRES = frozenset(
     {
         Capability.OWN_FEATURES,
         Capability.OWN_WEIGHTS,
@@ -57,15 +59,6 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)
 
 
-@dataclass(frozen=True, eq=False)
-class GramSolution:
-    factor: FloatArray  # (rows, n)
-    end_scores: FloatArray  # X W after the last update
-    method: str
-    condition: float
-    rank: int
-
-
 @dataclass(frozen=True)
 class NotIdentified:
     why: str
@@ -73,12 +66,21 @@ class NotIdentified:
     undetermined: bool = False  # a search ended without an answer: that there is none is not shown
 
 
-def factored(gram: FloatArray, width: int, noise: float) -> tuple[FloatArray, int]:
-    """F (rows, width) of the closest Gram matrix of that rank, and how many directions stand out of the noise."""
-    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
-    order = np.argsort(values)[::-1][: min(width, len(values))]
-    kept = np.maximum(values[order], 0.0)
-    factor = np.zeros((len(gram), width))
-    factor[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
-    floor = max(noise, 1e-14 * float(kept[0])) if len(kept) else noise
-    return factor, int(np.sum(kept > floor))
+def unsolved(view: View, found: NotIdentified, *, width: int, id_width: int = 1) -> Guess:
+    status = Status.UNDETERMINED if found.undetermined else Status.NOT_IDENTIFIABLE
+    return nothing(view, found.why, {"rank": found.rank}, width=width, id_width=id_width, status=status)
+
+
+def nothing(
+    view: View,
+    why: str,
+    evidence: Mapping[str, ScalarValue],
+    *,
+    width: int,
+    id_width: int = 1,
+    status: Status = Status.NOT_IDENTIFIABLE,
+) -> Guess:
+    """The answer of an attack that can say why there is none."""
+    shape = (0, id_width) if id_width > 1 else (0,)
+    ids = np.zeros(shape, dtype=np.int64)
+    return Guess(view.target, status, ids, np.zeros((0, width)), evidence=evidence, why=why)

@@ -10,13 +10,13 @@ from math import sqrt
 
 import numpy as np
 
-from fedleak.auditing.scenario import WITHOUT_DATA, KnowledgeSpec, PartySpec, Scenario
+from fedleak.auditing.scenario import KnowledgeSpec, PartySpec, Scenario
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.payload import Table
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.data import (
     ByColumns,
@@ -42,7 +42,7 @@ def build_federation(scenario: Scenario) -> Federation:
         labels_at = _label_holder(scenario).name
         partition = _partition(scenario, len(table.source_columns))
         members = split_vertical(table, partition, labels_at=labels_at, test_share=test_share, rng=rng)
-    helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role in WITHOUT_DATA)
+    helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role not in DATA_ROLES)
     return Federation(
         scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
     )
@@ -63,7 +63,7 @@ def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
 
 
 def _data_parties(scenario: Scenario) -> list[PartySpec]:
-    return [spec for spec in scenario.parties if spec.role not in WITHOUT_DATA]
+    return [spec for spec in scenario.parties if spec.role in DATA_ROLES]
 
 
 def _row_shares(scenario: Scenario) -> dict[str, float]:
@@ -118,7 +118,7 @@ def _shares(members: Sequence[PartySpec], by: str, n_available: int) -> dict[str
 
 
 def _declared_columns(spec: PartySpec) -> int | None:
-    if spec.role in WITHOUT_DATA:
+    if spec.role not in DATA_ROLES:
         return 0
     return len(spec.columns) or spec.n_columns
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
@@ -13,13 +12,14 @@ from fedleak.core.adversary import JOINT, Capability, Secret, SecretKind, togeth
 from fedleak.core.attack import Attack, Prediction
 from fedleak.core.errors import InputError, ScenarioError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.finding import Mode
-from fedleak.core.steps import Role
+from fedleak.core.finding import Mode, Theory
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation
-from fedleak.core.whole.hooks import Defense, Hook
+from fedleak.core.whole.hooks import Defense, Deviation
 from fedleak.core.whole.protocol import Protocol
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
+from fedleak.trial.decide import Question
 from fedleak.trial.randomness import stream
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
@@ -42,10 +42,14 @@ class Task:
     def capabilities(self) -> frozenset[Capability]:
         return self.facts.capabilities or frozenset()
 
+    def question(self, defense: str | None) -> Question:
+        theory = Theory(self.prediction.verdict.value, self.prediction.reasons)
+        return Question(self.adversary.parties, self.adversary.mode, self.attack.name, self.target, defense, theory)
+
 
 @dataclass(frozen=True, eq=False)
 class PlannedRun:
-    """One run of the protocol: the federation as the defense configures it, and what is tried on it."""
+    """One run of the protocol, and what is tried on it. The federation is as it is without the defense."""
 
     federation: Federation
     defense: Defense | None
@@ -55,13 +59,9 @@ class PlannedRun:
     n_rounds: int | None  # for the progress bar
 
     @property
-    def hooks(self) -> tuple[Hook[Any], ...]:
-        """What the honest parties add and what the dishonest one changes."""
-        found: tuple[Hook[Any], ...] = self.defense.hooks(self.federation) if self.defense else ()
-        if self.deviation and self.deviating:
-            dishonest = DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts)
-            found += dishonest.hooks(self.deviating)
-        return found
+    def dishonest(self) -> Deviation | None:
+        """What the deviating party does, fitted to what it knows."""
+        return DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts) if self.deviation else None
 
 
 def plan(
@@ -84,7 +84,7 @@ def plan(
         deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
         for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):
             mine = tuple(task for task in tasks if _deviation_of(task) == (deviation, party))
-            runs.append(PlannedRun(configured, defense, deviation, party, mine, facts.n_rounds))
+            runs.append(PlannedRun(federation, defense, deviation, party, mine, facts.n_rounds))
     return tuple(runs)
 
 
@@ -179,7 +179,6 @@ def _deviation_of(task: Task) -> tuple[str | None, str | None]:
     return task.attack.deviation, task.adversary.parties[0]
 
 
-DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
 POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)  # of all outside the coalition: a sum hides whose is what
 
 

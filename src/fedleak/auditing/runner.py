@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from hashlib import sha256
 
 from fedleak.auditing.advisor import advice
@@ -12,25 +13,20 @@ from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import defense_label, scenario_json
-from fedleak.core.errors import (
-    FedleakError,
-    InputError,
-    MissingExtraError,
-    MissingFromViewError,
-    NotReplayableError,
-    in_one_line,
-    show_traceback,
-)
+from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.protocol import Protocol
-from fedleak.core.whole.run import Run, Sink
-from fedleak.protocols import PROTOCOLS
-from fedleak.trial.decide import judge, unscored
+from fedleak.core.whole.run import Sink
+from fedleak.trial.attempt import Attempt
+from fedleak.trial.decide import decide, unanswered
+from fedleak.trial.isolation import can_isolate, end_isolation, shared_isolation
+from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 from fedleak.trial.randomness import attack_stream, stream
 
+NOT_ISOLATED = "in the audit's own process, beside the data"
 SinkFactory = Callable[[str], Sink]
 
 
@@ -45,19 +41,28 @@ class Audit:
         progress: Progress,
         *,
         protocol: Protocol | None = None,
+        jobs: int | None = None,
+        isolated: bool = True,
     ) -> None:
-        """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance."""
+        """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
+
+        ``jobs``: attempts side by side, as many as there are cores by default. ``isolated`` False runs attacks in this
+        process, one after the other, for a debugger.
+        """
         self._scenario = scenario
-        self._protocol = protocol or PROTOCOLS.get(scenario.protocol)()
+        self._protocol = protocol
+        self._isolated = isolated and can_isolate()
+        self._jobs = (jobs or os.cpu_count() or 1) if self._isolated else 1
         self._runs = runs
         self._sink_for = sink_for
         self._progress = progress
         self._summaries: list[RunSummary] = []
         self._findings: dict[Task, Finding] = {}
-        self.failed = False
 
     def run(self) -> None:
         """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
+        if self._isolated:
+            shared_isolation().preload_attacks(task.attack for _, task in self._tasks() if task.skip is None)
         for planned in self._runs:
             self._skip_inapplicable(planned)
             open_tasks = [task for task in planned.tasks if task.skip is None]
@@ -68,7 +73,7 @@ class Audit:
         """All findings so far; what is still open counts as skipped, for the reason given."""
         findings = []
         for planned, task in self._tasks():
-            open_task = unscored(task, _label(planned), Outcome.SKIPPED, unfinished)
+            open_task = unanswered(task.question(_label(planned)), Outcome.SKIPPED, unfinished)
             findings.append(self._findings.get(task, open_task))
         settings = self._scenario.settings
         return Report(
@@ -76,6 +81,7 @@ class Audit:
             environment=environment(
                 seed=self._scenario.seed,
                 command=command,
+                attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
             ),
             runs=tuple(self._summaries),
@@ -90,70 +96,90 @@ class Audit:
     def _skip_inapplicable(self, planned: PlannedRun) -> None:
         for task in planned.tasks:
             if task.skip is not None:
-                self._findings[task] = unscored(task, _label(planned), Outcome.SKIPPED, task.skip)
+                self._findings[task] = unanswered(task.question(_label(planned)), Outcome.SKIPPED, task.skip)
 
     def _one_run(self, planned: PlannedRun, tasks: Sequence[Task]) -> None:
         label = _label(planned)
         try:
-            run, summary = self._train(planned)
+            played = self._train(planned)
         except InputError:
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
-            self._note_failure(error)
+            show_traceback(error)
             why = f"the run failed: {error if isinstance(error, FedleakError) else in_one_line(error)}"
-            self._findings.update({task: unscored(task, label, Outcome.ERRORED, why) for task in tasks})
+            self._findings.update({t: unanswered(t.question(label), Outcome.ERRORED, why) for t in tasks})
             return
-        self._summaries.append(summary)
+        notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
+        utility = dict(played.run.utility)
+        self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
-        for task in tasks:
-            self._findings[task] = self._attack(planned, task, run)
-            self._progress.advance()
+        self._attack_all(tasks, played, label)
 
-    def _train(self, planned: PlannedRun) -> tuple[Run, RunSummary]:
-        began = time.perf_counter()
-        federation, label = planned.federation, _label(planned)
-        name = label or "no-defense"
+    def _train(self, planned: PlannedRun) -> Played:
+        name = _label(planned) or "no-defense"
         if planned.deviation:
             name += f"-{planned.deviation}-by-{planned.deviating}"
-        self._progress.begin(f"{federation.protocol}, {name}", planned.n_rounds)
+        self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
             # The same stream for every run: runs differ by their defense and deviation, not by luck.
-            run = self._protocol.run(
-                federation, rng=stream(self._scenario.seed, "protocol"), hooks=planned.hooks, sink=sink
+            return play(
+                planned.federation,
+                rng=stream(self._scenario.seed, "protocol"),
+                defense=planned.defense,
+                deviation=planned.dishonest,
+                deviating=planned.deviating,
+                protocol=self._protocol,
+                sink=sink,
             )
-        seconds = time.perf_counter() - began
-        notes = run.notes + (planned.defense.notes(federation) if planned.defense else ())
-        return run, RunSummary(label, planned.deviation, dict(run.utility), seconds, notes)
 
-    def _attack(self, planned: PlannedRun, task: Task, run: Run) -> Finding:
-        seed, label = self._scenario.seed, _label(planned)
-        coalition = task.adversary.parties
-        knowledge_rng = stream(seed, "knowledge", *coalition)
-        began = time.perf_counter()
+    def _attack_all(self, tasks: Sequence[Task], played: Played, defense: str | None) -> None:
+        """Side by side: each attempt is a process of its own, and this one waits, answers and scores."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            running = {pool.submit(self._attack, task, played, defense): task for task in tasks}
+            try:
+                for done in as_completed(running):
+                    self._findings[running[done]] = done.result()
+                    self._progress.advance()
+            except BaseException:  # Ctrl-C: nobody waits for an attack of an hour
+                pool.shutdown(wait=False, cancel_futures=True)
+                end_isolation()
+                raise
+
+    def _attack(self, task: Task, played: Played, defense: str | None) -> Finding:
+        question = task.question(defense)
         try:
-            knowledge = draw_knowledge(task.adversary.knowledge, planned.federation, coalition, knowledge_rng)
-            if _all_known(task, run, knowledge):
-                return unscored(task, label, Outcome.SKIPPED, NOTHING_LEFT)
-            view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
-            guess = task.attack().run(view, rng=attack_stream(seed, task.attack.name, *coalition))
-            seconds = time.perf_counter() - began
-            return judge(task, label, guess, run.truth, knowledge, seconds, stream(seed, "bootstrap"))
-        except (MissingExtraError, MissingFromViewError, NotReplayableError) as error:
-            return unscored(task, label, Outcome.SKIPPED, str(error), time.perf_counter() - began)
+            attempt = self._attempt(task, played)
         except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs
-            self._note_failure(error)
-            return unscored(task, label, Outcome.ERRORED, in_one_line(error), time.perf_counter() - began)
+            show_traceback(error)
+            return unanswered(question, Outcome.ERRORED, in_one_line(error))
+        if attempt is None:
+            return unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
+        return decide(question, [attempt])
 
-    def _note_failure(self, error: Exception) -> None:
-        self.failed = True
-        show_traceback(error)
+    def _attempt(self, task: Task, played: Played) -> Attempt | None:
+        """None where the adversary knows everything already."""
+        seed, coalition = self._scenario.seed, task.adversary.parties
+        rng = stream(seed, "knowledge", *coalition)
+        knowledge = draw_knowledge(task.adversary.knowledge, played.federation, coalition, rng)
+        if _all_known(task, played, knowledge):
+            return None
+        return played.attempt(
+            task.attack,
+            coalition,
+            task.target,
+            knowledge,
+            rng=attack_stream(seed, task.attack.name, *coalition),
+            bootstrap=stream(seed, "bootstrap"),
+            facts=task.facts,
+            isolated=self._isolated,
+        )
 
 
-def _all_known(task: Task, run: Run, knowledge: Knowledge) -> bool:
+def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:
     """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
     if task.target.kind not in OF_CELLS:
         return False
-    values = run.truth.of(task.target)
+    values = played.run.truth.of(task.target)
     return bool(knowledge.cell_mask(task.target.owner, values.ids, len(values.columns)).all())
 
 

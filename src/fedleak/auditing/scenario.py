@@ -10,7 +10,7 @@ from typing import get_args
 from fedleak.attacks import ATTACKS
 from fedleak.core.errors import ScenarioError, UnknownNameError, nearest_or_list
 from fedleak.core.finding import Mode
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.transcript import EVERYONE
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.core.whole.hooks import Defense
@@ -19,7 +19,6 @@ from fedleak.data.spec import DataSpec
 from fedleak.protocols import PROTOCOLS
 
 MAX_NAME_CHARS = 64
-WITHOUT_DATA = (Role.ARBITER, Role.SERVER)  # roles that hold neither columns nor labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +139,8 @@ def _check_roles(scenario: Scenario) -> None:
             )
     counts = Counter(party.role for party in scenario.parties)
     for role in sorted(allowed):
-        if not counts[role] or (role in WITHOUT_DATA and counts[role] > 1):
-            wanted = "one party" if role in WITHOUT_DATA else "a party"
+        if not counts[role] or (role not in DATA_ROLES and counts[role] > 1):
+            wanted = "one party" if role not in DATA_ROLES else "a party"
             raise ScenarioError(
                 f'federation.parties must have {wanted} with role = "{role.value}" in {scenario.protocol}; '
                 f"got {counts[role]}"
@@ -151,7 +150,7 @@ def _check_roles(scenario: Scenario) -> None:
 def _check_columns(parties: tuple[PartySpec, ...]) -> None:
     seen: dict[str, str] = {}
     for party in parties:
-        if party.role in WITHOUT_DATA and (party.columns or party.n_columns or party.share):
+        if party.role not in DATA_ROLES and (party.columns or party.n_columns or party.share):
             raise ScenarioError(f"federation.parties: {party.name!r} is {party.role.value} and must hold no columns")
         for column in party.columns:
             if column in seen:

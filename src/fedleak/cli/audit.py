@@ -19,7 +19,7 @@ from fedleak.core.finding import Outcome, Report, Severity
 from fedleak.core.whole.run import Sink
 from fedleak.report import html, json_format, terminal
 from fedleak.report.json_format import redact as redacted
-from fedleak.storage import DiskSink
+from fedleak.storage.capture_and_truth import DiskSink
 
 
 def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> ExitCode:

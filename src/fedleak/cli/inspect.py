@@ -12,7 +12,7 @@ from fedleak.cli.output import plain_console, write_json
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
 from fedleak.core.transcript import Message
 from fedleak.core.whole.run import Captured
-from fedleak.storage import load_capture
+from fedleak.storage.capture_and_truth import load_capture
 
 
 def inspect_command(folder: Path, json: str | None) -> None:

@@ -1,1 +1,1 @@
-"""The vocabulary of fedleak. Imports nothing else of ours."""
+"""What an attack may see: the vocabulary of payloads, transcripts, views, guesses and findings."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, SupportsInt, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ ByteArray = npt.NDArray[np.uint8]
 AnyArray = npt.NDArray[Any]
 
 ScalarType = TypeVar("ScalarType", bound=np.generic)
+KeyT = TypeVar("KeyT")
 ItemT = TypeVar("ItemT")
 
 
@@ -43,9 +44,14 @@ def _can_be_written(array: AnyArray) -> bool:
     return False
 
 
-def read_only(mapping: Mapping[str, ItemT]) -> Mapping[str, ItemT]:
-    """A copy that nobody can change. It pickles, as Python's own read-only mappings do not."""
+def read_only(mapping: Mapping[KeyT, ItemT]) -> MappingProxyType[KeyT, ItemT]:
+    """A copy that nobody can change."""
     return MappingProxyType(dict(mapping))
 
 
-copyreg.pickle(MappingProxyType, lambda proxy: (read_only, (dict(proxy),)))  # type: ignore[arg-type]
+copyreg.pickle(MappingProxyType, lambda proxy: (read_only, (dict(proxy),)))  # Python's own do not pickle
+
+
+def positions_of(ids: Iterable[SupportsInt]) -> dict[int, int]:
+    """Where each row id stands; of an id that recurs, its last place."""
+    return {int(row): index for index, row in enumerate(ids)}

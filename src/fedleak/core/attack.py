@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
 
 from fedleak.core.adversary import Capability, Secret, SecretKind, Symmetry
-from fedleak.core.arrays import FloatArray, IntArray, freeze
+from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
@@ -116,4 +115,4 @@ class Guess:
         object.__setattr__(self, "ids", freeze(self.ids))
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "candidates", tuple(freeze(candidate) for candidate in self.candidates))
-        object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
+        object.__setattr__(self, "evidence", read_only(self.evidence))

@@ -32,6 +32,15 @@ from difflib import get_close_matches
 from enum import IntEnum
 
 
+class ExitCode(IntEnum):
+    DONE = 0
+    FOUND = 1  # a finding at or over --fail-on
+    WRONG_INPUT = 2  # or wrong usage
+    FAILED = 3  # a run or an attack failed, or fedleak itself
+    INCONCLUSIVE = 4  # with --fail-on: nothing failed, but what would have to be known is not
+    INTERRUPTED = 130  # Ctrl-C, as shells number it
+
+
 class FedleakError(Exception):
     """Base of everything that fedleak raises on purpose."""
 
@@ -108,6 +117,10 @@ class MissingFromViewError(FedleakError):
     pass
 
 
+# An attack that raises one of these lacks something: it is skipped, and nothing has failed.
+LACKING = (MissingExtraError, MissingFromViewError, NotReplayableError)
+
+
 N_NAMES_SHOWN = 20
 
 
@@ -141,12 +154,3 @@ def show_traceback(error: BaseException) -> None:
     """To standard error, where the environment asks for it; otherwise an exception is one line."""
     if os.environ.get(WANTS_TRACEBACK):
         traceback.print_exception(error)
-
-
-class ExitCode(IntEnum):
-    DONE = 0
-    FOUND = 1  # a finding at or over --fail-on
-    WRONG_INPUT = 2  # or wrong usage
-    FAILED = 3  # a run or an attack failed, or fedleak itself
-    INCONCLUSIVE = 4  # with --fail-on: nothing failed, but what would have to be known is not
-    INTERRUPTED = 130  # Ctrl-C, as shells number it

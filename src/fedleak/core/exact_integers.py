@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,10 +58,3 @@ def solve_rational(gram: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int]:
     assert isinstance(solution, fmpq_mat)
     numerators, denominator = solution.numer_denom()
     return numerators, int(denominator)
-
-
-def quadratic(vector: IntArray, gram: fmpz_mat) -> Fraction:
-    """vᵀ G⁻¹ v, exactly."""
-    column = matrix(vector[:, None])
-    numerators, denominator = solve_rational(gram, column)
-    return Fraction(int((column.transpose() * numerators)[0, 0]), denominator)

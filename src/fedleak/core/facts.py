@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot
-from types import MappingProxyType
 
 from fedleak.core.adversary import Capability
+from fedleak.core.arrays import read_only
 from fedleak.core.errors import InputError
 from fedleak.core.payload import ScalarValue
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Facts:
     capabilities: frozenset[Capability] | None = None  # of the adversary
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        object.__setattr__(self, "options", read_only(self.options))
 
     def party(self, name: str) -> PartyFacts:
         for party in self.parties:
@@ -82,7 +82,7 @@ class Facts:
         levels = [
             self.score_noise if party.score_noise is None else party.score_noise
             for party in parties
-            if party.role in _HOLDS_COLUMNS
+            if party.role in DATA_ROLES
         ]
         known = [level for level in levels if level is not None]
         return hypot(*known) if len(known) == len(levels) else None
@@ -97,15 +97,12 @@ class Facts:
     @property
     def n_adversary_features(self) -> int | None:
         """Columns that the coalition holds together; unknown if any member's count is."""
-        counts = [self.party(name).n_features for name in self.adversary if self.party(name).role in _HOLDS_COLUMNS]
+        counts = [self.party(name).n_features for name in self.adversary if self.party(name).role in DATA_ROLES]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
     @property
     def n_features(self) -> int | None:
-        counts = [party.n_features for party in self.parties if party.role in _HOLDS_COLUMNS]
+        counts = [party.n_features for party in self.parties if party.role in DATA_ROLES]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
-
-
-_HOLDS_COLUMNS = (Role.ACTIVE, Role.PASSIVE)

@@ -8,7 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze, positions_of
 from fedleak.core.payload import Table
 
 
@@ -82,7 +82,7 @@ class Knowledge:
     def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> BoolArray:
         """True where a cell of the owner's table is known: such cells are never scored."""
         mask = np.zeros((len(ids), n_columns), dtype=bool)
-        position = {int(row): index for index, row in enumerate(ids)}
+        position = positions_of(ids)
         for known in self.cells:
             if known.owner == owner:
                 rows = np.array([position.get(int(row), -1) for row in known.ids], dtype=np.int64)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from fedleak.core.errors import BudgetSpentError, NotReplayableError
 from fedleak.core.payload import Payload, digest
@@ -57,6 +58,12 @@ class Service:
     clients: tuple[str, ...]
     spec: OracleSpec
     serve: Callable[[Payload], Answer]
+    _one_at_a_time: Lock = field(default_factory=Lock)
+
+    def answer(self, query: Payload) -> Answer:
+        """Attempts may ask side by side; a service, which may be anybody's model, is asked by one at a time."""
+        with self._one_at_a_time:
+            return self.serve(query)
 
 
 class LiveOracle(Oracle):

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
-from types import MappingProxyType
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, ByteArray, freeze, settled
+from fedleak.core.arrays import AnyArray, ByteArray, freeze, read_only, settled
 
 ARRAY_KINDS = "biuf"  # bool, integers, floats: dtypes that hold no Python objects
 N_DIMENSIONS = 32  # at most; what every supported numpy handles
@@ -122,9 +121,9 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         config = {name: plain_scalar(value) for name, value in self.config.items()}
-        object.__setattr__(self, "config", MappingProxyType(config))
+        object.__setattr__(self, "config", read_only(config))
         frozen = {name: freeze(array) for name, array in self.arrays.items()}
-        object.__setattr__(self, "arrays", MappingProxyType(frozen))
+        object.__setattr__(self, "arrays", read_only(frozen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,7 @@ class Tree:
     items: Mapping[str, Payload]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", MappingProxyType(dict(self.items)))
+        object.__setattr__(self, "items", read_only(self.items))
 
 
 Payload = Array | CipherArray | IntegerArray | Scalar | Table | ModelSpec | Tree

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from fedleak.core.errors import UnknownNameError, nearest_or_list
-
-
-class Named(Protocol):
-    name: str
-    aliases: tuple[str, ...]
-
 
 PluginT = TypeVar("PluginT")
 

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from fedleak.core.adversary import Secret
+from fedleak.core.arrays import read_only
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
@@ -32,8 +32,8 @@ class View:
     oracles: Mapping[str, Oracle] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "locals", MappingProxyType(dict(self.locals)))
-        object.__setattr__(self, "oracles", MappingProxyType(dict(self.oracles)))
+        object.__setattr__(self, "locals", read_only(self.locals))
+        object.__setattr__(self, "oracles", read_only(self.oracles))
 
     def records(self, name: str, party: str | None = None) -> Iterator[Record]:
         """The coalition's records of that name, in the order in which they arose."""

@@ -66,6 +66,8 @@ def _checked_bits(fraction_bits: int) -> int:
     return fraction_bits
 
 
+WORD_LIMIT = 1 << 62  # under this magnitude the recoding cannot overflow int64
+
 Integers = Sequence[int] | IntArray | npt.NDArray[np.object_]
 IntegerMatrix = IntArray | npt.NDArray[np.object_]
 
@@ -90,6 +92,13 @@ def as_matrix(matrix: AnyArray, modulus: int) -> IntegerMatrix:
         exact = np.empty(matrix.shape, dtype=object)
         exact.ravel()[:] = check_signed("scalars", as_integers(matrix), modulus // 2)
         return exact
+    return matrix.astype(np.int64)
+
+
+def as_word_matrix(matrix: AnyArray) -> AnyArray:
+    """int64 where every entry is small enough to be recoded in a machine word, else Python integers."""
+    if matrix.size and (matrix.max() >= WORD_LIMIT or matrix.min() <= -WORD_LIMIT):
+        return matrix.astype(object)
     return matrix.astype(np.int64)
 
 

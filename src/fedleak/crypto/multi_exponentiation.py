@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.crypto.bigint import Mpz, powmod
+from fedleak.crypto.fixed_point import as_word_matrix
 from fedleak.crypto.unit_group import Factor, Unit, UnitGroup
 
 BLOCK_COLUMNS = 1024  # bounds the table of shifted ciphertexts
@@ -119,8 +120,6 @@ def _weighted_sum(slopes: Sequence[Mpz]) -> Mpz:
     return total
 
 
-WORD_LIMIT = 1 << 62  # under this magnitude the recoding cannot overflow int64
-
 # What a step costs, in products of two full-size residues modulo n² (measured at 2048 bits).
 INSERT_COST, SHIFT_COST, SPLIT_COST = 0.57, 1.3, 2.3
 MAX_WIDTH = 12
@@ -135,13 +134,6 @@ class Digits(NamedTuple):
     rows: IntArray
     columns: IntArray
     values: IntArray
-
-
-def as_word_matrix(matrix: AnyArray) -> AnyArray:
-    """int64 where every entry is small enough to be recoded in a machine word, else Python integers."""
-    if matrix.size and (matrix.max() >= WORD_LIMIT or matrix.min() <= -WORD_LIMIT):
-        return matrix.astype(object)
-    return matrix.astype(np.int64)
 
 
 def signed_digits(matrix: AnyArray, width: int) -> Iterator[Digits]:

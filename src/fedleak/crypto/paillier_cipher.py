@@ -35,7 +35,7 @@ SCHEME = "paillier"
 
 
 class PaillierPublicKey(PublicKey):
-    """n and the generator h of the randomness; ``key_payload`` checks a key that comes from elsewhere."""
+    """n and the generator h of the randomness; ``public_key_from_payload`` checks a key that comes from elsewhere."""
 
     def __init__(self, modulus: int, generator: int) -> None:
         n_bytes = -(-modulus.bit_length() // 8)

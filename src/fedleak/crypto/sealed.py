@@ -20,8 +20,7 @@ from fedleak.core.arrays import ByteArray, FloatArray, IntArray
 from fedleak.core.errors import CryptoError, DecryptionError
 from fedleak.core.payload import IntegerArray, Scalar, Tree
 from fedleak.crypto.cipher import DEFAULT_KEY_BITS, Cipher, PrivateKey, PublicKey, check_key_bits, hash_of_key
-from fedleak.crypto.fixed_point import IntegerMatrix, centred
-from fedleak.crypto.multi_exponentiation import as_word_matrix
+from fedleak.crypto.fixed_point import IntegerMatrix, as_word_matrix, centred
 
 HANDLE_BYTES = 16
 RANDOMISER_MODULUS = (1 << 128) - 159  # a prime: no scalar but its multiples makes a randomiser vanish

@@ -18,6 +18,9 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, freeze
 from fedleak.core.errors import DataError, nearest_or_list
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
@@ -87,10 +90,6 @@ def cell_text(value: object) -> str | None:
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
     raise TypeError(f"a cell must be a number or a text; got {type(value).__name__}")
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def from_pandas(

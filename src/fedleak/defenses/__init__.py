@@ -1,4 +1,4 @@
-"""Defenses, one a file."""
+"""Defenses, what honest parties do, in files by what they change."""
 
 from fedleak.core.registry import Registry
 from fedleak.core.whole.hooks import Defense

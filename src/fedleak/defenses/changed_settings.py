@@ -36,6 +36,8 @@ class LargerBatch(Defense):
 
 @dataclass(frozen=True)
 class FreshBatches(Defense):
+    """No two updates are then over the same rows."""
+
     name = "fresh-batches"
     aliases = ("shuffling",)
     summary = "deals a party's rows into batches anew in every round"
@@ -55,6 +57,8 @@ class FreshBatches(Defense):
 
 @dataclass(frozen=True)
 class LocalSteps(Defense):
+    """The update is then no longer linear in the batches' data."""
+
     name = "local-steps"
     aliases = ("asynchronous-updates",)
     summary = "sends the change after a local step on each batch instead of a gradient; helps only with large steps"
@@ -117,6 +121,8 @@ class Dropout(Defense):
 
 @dataclass(frozen=True)
 class HiddenModel(Defense):
+    """The active party gets confidences alone, or with explanations."""
+
     name = "hidden-model"
     summary = "keeps the model from the active party; explanations by contribution in its place if asked for"
     reference = Reference("luo2021", "section VII")

@@ -15,13 +15,12 @@ from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
 
+MODES = ("down", "nearest")
+
 
 def at_confidences(act: Any) -> tuple[Hook[Any], ...]:
     """A hook on the confidences as they leave the joint computation."""
     return (Hook(steps.CONFIDENCES, HookKind.SEND, steps.JOINT_COMPUTATION, act),)
-
-
-MODES = ("down", "nearest")
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class Rounding(Defense):
 
 @dataclass(frozen=True)
 class ConfidenceNoise(Defense):
+    """What the noise pushes out of [0, 1] is put back."""
+
     name = "confidence-noise"
     summary = "adds Gaussian noise to the confidences before they are revealed"
     reference = Reference("fedleak", "beside luo2021, section VII")
@@ -78,6 +79,8 @@ class ConfidenceNoise(Defense):
 
 @dataclass(frozen=True)
 class TopLabel(Defense):
+    """A one for the predicted class, zeros for the others."""
+
     name = "top-label"
     summary = "reveals the predicted class alone, without confidences"
     reference = Reference("luo2021", "section VII, the end of rounding")

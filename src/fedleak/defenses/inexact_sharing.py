@@ -20,16 +20,16 @@ from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role, Step
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
 from fedleak.theory.privacy_budget import NoiseLevels, check_budget, noise_levels
 
-DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
-
 
 @dataclass(frozen=True)
 class GaussianNoise(Defense):
+    """Partners' gradients are noised; the party's own use of its scores is not."""
+
     name = "gaussian-noise"
     summary = "adds Gaussian noise to the scores that a party encrypts for others"
     reference = Reference("hu2022", "algorithm 3")
@@ -53,14 +53,8 @@ class GaussianNoise(Defense):
         for name in self.parties:
             if name not in everyone:
                 raise InputError(f"parties must be among those with data, {', '.join(everyone)}; got {name!r}")
-        return tuple(
-            Hook(steps.SHARED_SCORE, HookKind.SEND, name, self._add_noise) for name in self.parties or everyone
-        )
-
-    def _add_noise(self, score: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
-        noise = self.sigma * rng.standard_normal(len(score))
-        local.record(steps.SHARED_SCORE, "noise", Array(noise))
-        return score + noise
+        noise = partial(_add_noise, step=steps.SHARED_SCORE, sigma=self.sigma)
+        return tuple(Hook(steps.SHARED_SCORE, HookKind.SEND, name, noise) for name in self.parties or everyone)
 
 
 @dataclass(frozen=True)
@@ -117,7 +111,12 @@ class DpPaillier(Defense):
         levels = self._levels_in(federation)
         by_role = {Role.ACTIVE: levels.active, Role.PASSIVE: levels.passive}
         return tuple(
-            Hook(steps.SHARED_SCORE, HookKind.SEND, party.name, partial(_add_noise, sigma=by_role[party.role]))
+            Hook(
+                steps.SHARED_SCORE,
+                HookKind.SEND,
+                party.name,
+                partial(_add_noise, step=steps.SHARED_SCORE, sigma=by_role[party.role]),
+            )
             for party in federation.parties
             if party.role in by_role
         )
@@ -150,14 +149,10 @@ def _whole(settings: object, name: str) -> int:
     return value
 
 
-def _add_noise(score: FloatArray, local: LocalState, rng: np.random.Generator, *, sigma: float) -> FloatArray:
-    noise = sigma * rng.standard_normal(len(score))
-    local.record(steps.SHARED_SCORE, "noise", Array(noise))
-    return score + noise
-
-
 @dataclass(frozen=True)
 class UpdateNoise(Defense):
+    """The noise is added before the update is masked and summed."""
+
     name = "update-noise"
     summary = "adds Gaussian noise to every entry of the update that a party sends"
     reference = Reference("fedleak", "Gaussian mechanism on updates")
@@ -174,19 +169,13 @@ class UpdateNoise(Defense):
         return replace(facts, options={**facts.options, "update_noise": self.sigma})
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
-        everyone = [party.name for party in federation.with_role(Role.ACTIVE)]
-        for name in self.parties:
-            federation.party(name)
-        return tuple(Hook(steps.LOCAL_UPDATE, HookKind.SEND, name, self._add) for name in self.parties or everyone)
-
-    def _add(self, update: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
-        noise = self.sigma * rng.standard_normal(len(update))
-        local.record(steps.LOCAL_UPDATE, "noise", Array(noise))
-        return update + noise
+        return _at_updates(federation, self.parties, partial(_add_noise, step=steps.LOCAL_UPDATE, sigma=self.sigma))
 
 
 @dataclass(frozen=True)
 class SelectiveSharing(Defense):
+    """After Shokri and Shmatikov 2015."""
+
     name = "selective-sharing"
     aliases = ("top-k",)
     summary = "sends only the largest entries of an update, and zeros for the others"
@@ -204,10 +193,7 @@ class SelectiveSharing(Defense):
         return replace(facts, options={**facts.options, "shared_fraction": self.fraction})
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
-        everyone = [party.name for party in federation.with_role(Role.ACTIVE)]
-        for name in self.parties:
-            federation.party(name)
-        return tuple(Hook(steps.LOCAL_UPDATE, HookKind.SEND, name, self._select) for name in self.parties or everyone)
+        return _at_updates(federation, self.parties, self._select)
 
     def _select(self, update: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
         n_sent = ceil(self.fraction * len(update))
@@ -215,3 +201,20 @@ class SelectiveSharing(Defense):
         sent = np.zeros_like(update)
         sent[largest] = update[largest]
         return sent
+
+
+def _at_updates(federation: Federation, parties: tuple[str, ...], act: Any) -> tuple[Hook[Any], ...]:
+    """A hook on the update of every named party; of every party with rows where none is named."""
+    everyone = [party.name for party in federation.with_role(Role.ACTIVE)]
+    for name in parties:
+        federation.party(name)
+    return tuple(Hook(steps.LOCAL_UPDATE, HookKind.SEND, name, act) for name in parties or everyone)
+
+
+def _add_noise(
+    sent: FloatArray, local: LocalState, rng: np.random.Generator, *, step: Step[FloatArray], sigma: float
+) -> FloatArray:
+    """The party remembers the noise; only it has both copies."""
+    noise = sigma * rng.standard_normal(len(sent))
+    local.record(step, "noise", Array(noise))
+    return sent + noise

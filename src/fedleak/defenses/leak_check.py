@@ -25,9 +25,8 @@ from fedleak.defenses.coarse_confidences import at_confidences
 from fedleak.models import opaque
 from fedleak.models.interpret import interpret
 from fedleak.models.inversion.cell_intervals import cell_intervals
-from fedleak.models.inversion.equations import linear_equations, score_equations
+from fedleak.models.inversion.equations import linear_equations, rounding_errors, score_equations
 from fedleak.models.inversion.grid_solution import solve_on_grid
-from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
 from fedleak.models.inversion.whole_equations import Grid, whole_equations
 from fedleak.models.model import Model

@@ -1,4 +1,4 @@
-"""What dishonest parties do, one behaviour a file."""
+"""Deviations, what dishonest parties do."""
 
 from fedleak.core.registry import Registry
 from fedleak.core.whole.hooks import Deviation

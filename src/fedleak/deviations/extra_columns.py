@@ -50,6 +50,8 @@ class FakeFeatures(Deviation):
 
 @dataclass(frozen=True)
 class ClaimedColumns(Deviation):
+    """As many equations as the party likes, and no trace in the model."""
+
     name = "claimed-columns"
     summary = "claims random columns that the party does not have, for more equations in each gradient"
     reference = Reference("hu2022", "section 5.2")

@@ -22,7 +22,7 @@ from fedleak.core.errors import PlaintextRangeError
 from fedleak.core.payload import Scalar
 from fedleak.core.whole.federation import setting
 from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
-from fedleak.crypto import packing as opened_shares
+from fedleak.crypto import packing
 from fedleak.crypto.masks import (
     MaskedProduct,
     ProductInputs,
@@ -35,6 +35,8 @@ from fedleak.crypto.masks import (
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
 
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
+MAX_REFINEMENTS = 40
+MACHINE_WORD_BITS = 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +140,10 @@ def _open(inputs: UnmaskInputs, pending: _Pending, local: LocalState) -> list[in
     if values is None:
         local.record(steps.UNMASK, "packing", Scalar("a value did not fit its slot"))
         return [0] * n_columns
-    local.record(steps.UNMASK, f"{opened_shares.PREFIX}{inputs.partner}", opened_shares.to_payload(values))
+    local.record(steps.UNMASK, f"{packing.OPENED_SHARES_PREFIX}{inputs.partner}", packing.opened_shares_payload(values))
     # What the honest step gives, from the opened values: exact, so nobody's training changes.
     honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
     return [int(value) for value in honest]
-
-
-MAX_REFINEMENTS = 40
-MACHINE_WORD_BITS = 62
 
 
 def solve_integers(matrix: IntArray, right: Sequence[int]) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""Scores of a guess against the truth, one metric a file."""
+"""Scores of a guess against the truth."""
 
 from fedleak.core.adversary import SecretKind
 from fedleak.core.registry import Registry

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core.adversary import SecretKind, Symmetry
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 from fedleak.metrics.metric import Metric, ratio_interval
-from fedleak.models import tree_models as forest
-from fedleak.models import tree_models as tree
+from fedleak.models import tree_models
 from fedleak.models.interpret import interpret
 from fedleak.models.tree_models import ForestModel, TreeModel
 
@@ -47,7 +46,7 @@ class BranchingRate(Metric):
         rng: np.random.Generator,
         served: Served | None = None,
     ) -> Score | None:
-        if served is None or served.model.kind not in (tree.KIND, forest.KIND):
+        if served is None or served.model.kind not in (tree_models.TREE_KIND, tree_models.FOREST_KIND):
             return None
         model = interpret(served.model)
         assert isinstance(model, TreeModel | ForestModel)
@@ -77,7 +76,7 @@ class _Nodes:
     def __init__(self, model: TreeModel | ForestModel, served: Served, truth: SecretValues) -> None:
         self._model = model
         self._target = model.positions(truth.columns)
-        place = {int(row): index for index, row in enumerate(served.inputs.ids)}
+        place = positions_of(served.inputs.ids)
         self._rows = np.array(served.inputs.values, dtype=np.float64)[[place[int(row)] for row in truth.ids]]
         self._rows[:, self._target] = truth.values  # the victim's own, also where it kept a column out
         self.medians = np.median(truth.values, axis=0)
@@ -123,8 +122,8 @@ def branch_counts(
     is_target = np.zeros(len(model.columns), dtype=bool)
     is_target[np.asarray(target, dtype=np.int64)] = True
     correct, compared = np.zeros(len(along), dtype=np.int64), np.zeros(len(along), dtype=np.int64)
-    for tree in trees:
-        _add_tree(tree, along, against, is_target, correct, compared)
+    for single in trees:
+        _add_tree(single, along, against, is_target, correct, compared)
     return correct, compared
 
 

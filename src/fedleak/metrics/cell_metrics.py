@@ -28,6 +28,8 @@ REAL_VALUED = frozenset(
         SecretKind.RECORDS,
     }
 )
+MAX_CLASSES = 20
+CLASS_TOLERANCE = 0.01  # of the step from a class to the next
 
 
 def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
@@ -118,8 +120,10 @@ def _spread(truth: SecretValues) -> FloatArray:
 
 
 class SquaredError(CellMetric):
-    """A cell without a guess is given the column's mean. The baseline, the true mean of each column, is stronger than
-    what an attacker knows: it is the best constant there is."""
+    """Eq. 10 of Luo et al. 2021. A cell without a guess is given the column's mean.
+
+    The baseline, the true mean of each column, is the best constant there is: stronger than what an attacker knows.
+    """
 
     name = "mse-per-feature"
     summary = "mean squared error over the column's range squared; baseline: the column's mean"
@@ -137,12 +141,7 @@ class SquaredError(CellMetric):
 def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:
     """(rows, columns), as shares of the range squared; the column's mean where there is no guess."""
     filled = np.where(np.isnan(cells), truth.values.mean(axis=0), cells)
-    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
-    return np.asarray(((filled - truth.values) / np.where(spread > 0, spread, 1.0)) ** 2)
-
-
-MAX_CLASSES = 20
-CLASS_TOLERANCE = 0.01  # of the step from a class to the next
+    return np.asarray(((filled - truth.values) / _spread(truth)) ** 2)
 
 
 class LabelAccuracy(CellMetric):

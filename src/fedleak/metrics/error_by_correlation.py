@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from fedleak.core.adversary import SecretKind, Symmetry
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import FloatArray, positions_of
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
@@ -41,7 +41,7 @@ class ErrorByCorrelation(Metric):
     ) -> Score | None:
         if served is None:
             return None
-        place = {int(row): index for index, row in enumerate(served.inputs.ids)}
+        place = positions_of(served.inputs.ids)
         order = np.array([place[int(row)] for row in truth.ids], dtype=np.int64)
         seen = self.seen(served)[order]
         given = np.isfinite(seen).all(axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import SecretKind, Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray, positions_of
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
@@ -66,7 +66,7 @@ def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
     assert guess.intervals is not None
     low = np.broadcast_to(truth.ranges[:, 0], truth.values.shape).copy()
     high = np.broadcast_to(truth.ranges[:, 1], truth.values.shape).copy()
-    position = {int(row): index for index, row in enumerate(guess.ids)}
+    position = positions_of(guess.ids)
     found = np.array([position.get(int(row), -1) for row in truth.ids])
     given = told(guess.intervals[found[found >= 0]])
     low[found >= 0] = np.fmax(given[:, :, 0], low[found >= 0])  # of a NaN and a number, the number

@@ -16,6 +16,8 @@ from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 
 MATCHED_DRAWS = 10
+N_RESAMPLES = 1000
+MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the cost bounded
 
 
 class Metric(ABC):
@@ -103,10 +105,6 @@ class CellMetric(Metric):
     @abstractmethod
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         """What the best guess from prior knowledge scores on the unknown cells."""
-
-
-N_RESAMPLES = 1000
-MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the cost bounded
 
 
 def mean_interval(rows: FloatArray, rng: np.random.Generator) -> tuple[float, float]:

@@ -17,11 +17,7 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
 from fedleak.core.payload import ARRAY_KINDS, ModelSpec
-from fedleak.models import opaque
-from fedleak.models import score_models as linear
-from fedleak.models import score_models as network
-from fedleak.models import tree_models as forest
-from fedleak.models import tree_models as tree
+from fedleak.models import opaque, score_models, tree_models
 from fedleak.models.model import FORMAT_VERSION, Model, columns_of
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
@@ -34,10 +30,10 @@ ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
 def interpret(spec: ModelSpec) -> Model:
     """The model that a spec describes; an error in one line where it is not one."""
     readers: Mapping[str, Callable[[ModelSpec], Model]] = {
-        linear.KIND: _linear,
-        tree.KIND: _tree,
-        forest.KIND: _forest,
-        network.KIND: _network,
+        score_models.LINEAR_KIND: _linear,
+        tree_models.TREE_KIND: _tree,
+        tree_models.FOREST_KIND: _forest,
+        score_models.NETWORK_KIND: _network,
     }
     if spec.kind == opaque.KIND:
         raise UnreadableModelError(opaque.NOT_STORED)

@@ -12,7 +12,6 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import InputError, UnreadableModelError
-from fedleak.models.affine import behind_scaler
 from fedleak.models.model import Model
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
 from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
@@ -26,7 +25,7 @@ FITTED_MARK = {
     "ExtraTreesClassifier": "estimators_",
     "MLPClassifier": "coefs_",
 }
-SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler")
+READABLE_SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler")
 
 
 def from_sklearn(estimator: Any, columns: Sequence[str] | None, output: TreeOutput) -> Model:
@@ -58,16 +57,16 @@ def _from_pipeline(pipeline: Any, columns: Sequence[str] | None, output: TreeOut
     names = _fitted_names(scalers[0], columns) if scalers else columns
     model = from_sklearn(last, names, output)
     for scaler in reversed(scalers):
-        model = behind_scaler(model, *_shift_and_scale(scaler, len(model.columns)))
+        model = model.behind_scaler(*_shift_and_scale(scaler, len(model.columns)))
     return model
 
 
 def _shift_and_scale(scaler: Any, width: int) -> tuple[FloatArray, FloatArray]:
     """(x - shift) / scale is what the scaler does."""
     name = type(scaler).__name__
-    if name not in SCALERS:
+    if name not in READABLE_SCALERS:
         raise UnreadableModelError(
-            f"a Pipeline's steps before the model must be among {', '.join(SCALERS)}; got {name}"
+            f"a Pipeline's steps before the model must be among {', '.join(READABLE_SCALERS)}; got {name}"
         )
     if not hasattr(scaler, "n_features_in_"):
         raise InputError(f"{name} must be fitted; call the Pipeline's fit method first")
@@ -137,7 +136,7 @@ def _network(estimator: Any, columns: tuple[str, ...], _: TreeOutput) -> Network
     return NetworkModel(columns, weights, tuple(np.asarray(b, dtype=np.float64) for b in estimator.intercepts_), link)
 
 
-ALLOWED = "Linear, ReLU, Dropout, Identity, Flatten, and Softmax or Sigmoid at the end"
+READABLE_LAYERS = "Linear, ReLU, Dropout, Identity, Flatten, and Softmax or Sigmoid at the end"
 
 
 def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
@@ -159,7 +158,7 @@ def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
         elif name == "ReLU" and weights and not after_relu:
             after_relu = True
         elif name not in ("Dropout", "Identity", "Flatten"):
-            raise UnreadableModelError(f"a torch model must be a Sequential of {ALLOWED}; got {name}")
+            raise UnreadableModelError(f"a torch model must be a Sequential of {READABLE_LAYERS}; got {name}")
     if not weights or after_relu:
         raise UnreadableModelError("a torch model must end in a Linear layer, or one with Softmax or Sigmoid after it")
     link = _link_of(link_layer, len(weights[-1]))

@@ -29,6 +29,10 @@ class Model(ABC):
         """One row of confidences for each row of inputs, which are in the order of ``columns``."""
 
     @abstractmethod
+    def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> Model:
+        """The model of x that equals this one of (x - shift) / scale, scale above 0: it takes unscaled inputs."""
+
+    @abstractmethod
     def to_spec(self) -> ModelSpec: ...
 
     def positions(self, names: Sequence[str]) -> IntArray:

@@ -47,7 +47,6 @@ class OpaqueModel(Model):
         return checked_answer(asked(self.answer, rows, self.about), len(rows), self.n_outputs, self.about)
 
     def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> OpaqueModel:
-        """The model of x that equals this one of (x - shift) / scale."""
         inner = self.answer
         return replace(self, answer=lambda rows: inner((rows - shift) / scale))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -60,6 +60,10 @@ class LinearModel(Model):
             return np.asarray(expit(scores))
         return np.asarray(np.exp(log_softmax(scores, axis=1)))
 
+    def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> LinearModel:
+        weights = self.weights / scale
+        return replace(self, weights=weights, bias=self.bias - weights @ shift)
+
     def to_spec(self) -> ModelSpec:
         config: dict[str, ScalarValue] = {
             "version": FORMAT_VERSION,
@@ -115,6 +119,11 @@ class NetworkModel(Model):
         if self.link is Link.SIGMOID_EACH:
             return np.asarray(expit(scores))
         return np.asarray(softmax(scores, axis=1))
+
+    def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> NetworkModel:
+        first = self.weights[0] / scale
+        biases = (self.biases[0] - first @ shift, *self.biases[1:])
+        return replace(self, weights=(first, *self.weights[1:]), biases=biases)
 
     def to_spec(self) -> ModelSpec:
         config: dict[str, ScalarValue] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -77,6 +77,10 @@ class TreeModel(Model):
     def confidences(self, rows: FloatArray) -> FloatArray:
         return self.leaf_outputs[self.leaves_of(rows)]
 
+    def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> TreeModel:
+        feature = np.maximum(self.feature, 0)
+        return replace(self, threshold=self.threshold * scale[feature] + shift[feature])
+
     def to_spec(self) -> ModelSpec:
         config: dict[str, ScalarValue] = {
             "version": FORMAT_VERSION,
@@ -143,6 +147,9 @@ class ForestModel(Model):
 
     def confidences(self, rows: FloatArray) -> FloatArray:
         return self.stacked.mean_output(rows)
+
+    def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> ForestModel:
+        return replace(self, trees=tuple(tree.behind_scaler(shift, scale) for tree in self.trees))
 
     def to_spec(self) -> ModelSpec:
         config: dict[str, ScalarValue] = {

@@ -11,6 +11,7 @@ from fedleak.papers.experiment import Curve, Panel, Row
 from fedleak.report.json_format import check_writable
 
 DASHED_LABELS = ("guess", "constant", "column mean", "random")
+N_COLOURS = 10  # of matplotlib's cycle
 
 
 def panels_by(
@@ -25,6 +26,20 @@ def panels_by(
         curves = [_curve([row for row in mine if str(row.setting[curve]) == label], label, x, y) for label in labels]
         found.append(Panel(title, x_label or x, y_label, curves))
     return tuple(found)
+
+
+def panel_by_epoch(rows: Sequence[Row], figure: str, title: str, by: Sequence[str]) -> Panel:
+    """One curve for each distinct combination of the settings ``by``."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if figure in row.measured:
+            groups.setdefault(", ".join(_shown(key, row.setting.get(key)) for key in by), []).append(row)
+    curves = [_curve(group, label, "epoch", figure) for label, group in groups.items()]
+    return Panel(title, "epoch", figure.replace("_", " "), curves)
+
+
+def _shown(key: str, value: object) -> str:
+    return "no noise" if key == "epsilon" and value is None else f"ε = {value}" if key == "epsilon" else str(value)
 
 
 def _curve(rows: Sequence[Row], label: str, x: str, y: str) -> Curve:
@@ -46,8 +61,6 @@ def _number(value: object) -> float:
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-N_COLOURS = 10  # of matplotlib's cycle
 
 
 def check_picture(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Federated protocols, one a file."""
+"""Federated protocols, in folders by what is trained or served; a file bears its protocol's name."""
 
 from fedleak.core.registry import Registry
 from fedleak.core.whole.protocol import Protocol

@@ -16,23 +16,18 @@ from fedleak.core.facts import Facts
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured, Sink
 from fedleak.core.whole.truth import SecretValues, Served, Truth
-from fedleak.storage.folder import ContentT, FolderKind
-from fedleak.storage.folder_reader import FolderReader, Lines, StoredSequence
+from fedleak.storage.folder import FolderKind
+from fedleak.storage.folder_reader import FolderReader, Lines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.strict_json import Malformed, shown
+from fedleak.storage.view_and_guess import LocalRecord, stored_messages, stored_records
 
 
 @dataclass(frozen=True)
 class CaptureContent:
     facts: Facts
     locals: tuple[str, ...]  # the parties whose records are known, be they none
-
-
-@dataclass(frozen=True, eq=False)
-class LocalRecord:
-    party: str
-    record: Record
 
 
 def _check_party(entry: object, content: CaptureContent) -> None:
@@ -93,14 +88,6 @@ def load_capture(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) 
         Transcript(folder.content.facts, stored_messages(folder, messages)),
         {party: stored_records(folder, lines) for party, lines in records.items()},
     )
-
-
-def stored_messages(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Message]:
-    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, Message))
-
-
-def stored_records(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Record]:
-    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, LocalRecord).record)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from typing import Generic, TypeVar, overload
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError
 from fedleak.core.transcript import Keyed
-from fedleak.storage import safe_files as files
-from fedleak.storage import strict_json
+from fedleak.storage import safe_files, strict_json
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import TaggedCodec, decode
 from fedleak.storage.folder import FORMAT_NAME, HEADER, INDEX, SCHEMA_VERSION, ContentT, FolderKind, Preamble
@@ -36,7 +35,7 @@ class FolderReader(Generic[ContentT]):
         self._entry = TaggedCodec("entry", kind.entries)
         self._preamble, self.content = self._read_header()
         self._segments = SegmentReader(path, self._preamble.n_segments, limits)
-        self._index = files.map_whole(path / INDEX, limits.total_bytes)
+        self._index = safe_files.map_whole(path / INDEX, limits.total_bytes)
         self._check_total()
         self._ends = self._line_ends()
 
@@ -62,7 +61,7 @@ class FolderReader(Generic[ContentT]):
             return self._entry.decode(value, Reading(self._limits, resolve))
 
     def _read_header(self) -> tuple[Preamble, ContentT]:
-        text = files.read_whole(self._path / HEADER, self._limits.header_bytes)
+        text = safe_files.read_whole(self._path / HEADER, self._limits.header_bytes)
         with self._explained(HEADER):
             header = strict_json.parse(text)
             if not isinstance(header, dict) or header.keys() != {"preamble", "content"}:

@@ -21,7 +21,7 @@ from numpy.lib import format as npy_format
 
 from fedleak.core.arrays import AnyArray, freeze
 from fedleak.core.errors import FileFormatError
-from fedleak.storage import safe_files as files
+from fedleak.storage import safe_files
 from fedleak.storage.safe_files import Limits
 from fedleak.storage.strict_json import Malformed, shown
 
@@ -161,7 +161,7 @@ class SegmentReader:
         self._limits = limits
         self._mapped: OrderedDict[int, tuple[mmap.mmap | bytes, int]] = OrderedDict()
         if n_segments:
-            files.check_folder(folder / FOLDER)
+            safe_files.check_folder(folder / FOLDER)
 
     def n_bytes(self) -> int:
         """Of all segment files together; each must be there and be a segment."""
@@ -194,7 +194,7 @@ class SegmentReader:
         found = self._mapped.pop(index, None)
         if found is None:
             path = segment_path(self._folder, index)
-            mapped = files.map_whole(path, self._limits.total_bytes)
+            mapped = safe_files.map_whole(path, self._limits.total_bytes)
             found = mapped, _data_start(path, mapped)
         self._mapped[index] = found  # the most recently used stand last
         if len(self._mapped) > _N_OPEN:

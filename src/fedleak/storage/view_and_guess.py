@@ -23,14 +23,13 @@ from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
 from fedleak.core.payload import Payload
-from fedleak.core.transcript import Message
+from fedleak.core.transcript import Message, Record
 from fedleak.core.view import View
 from fedleak.storage import strict_json
-from fedleak.storage.capture_and_truth import LocalRecord, stored_messages, stored_records
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import codec_for
-from fedleak.storage.folder import FolderKind
-from fedleak.storage.folder_reader import FolderReader, Lines
+from fedleak.storage.folder import ContentT, FolderKind
+from fedleak.storage.folder_reader import FolderReader, Lines, StoredSequence
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.segments import DTYPES, ArrayRef, aligned, ref_for, storable_bytes
@@ -44,6 +43,12 @@ class ViewContent:
     facts: Facts
     locals: tuple[str, ...]  # the coalition's members whose records are known
     oracles: Mapping[str, OracleSpec]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRecord:
+    party: str
+    record: Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +118,14 @@ def load_view(
         knowledge=Knowledge(tuple(found.cells), tuple(found.columns), tuple(found.samples)),
         oracles=attached,
     )
+
+
+def stored_messages(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Message]:
+    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, Message))
+
+
+def stored_records(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Record]:
+    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, LocalRecord).record)
 
 
 def _entries(view: View) -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""Theorems and bounds, one a file, with their preconditions checked."""
+"""Theorems and bounds, a file a topic, preconditions checked one by one. ``reference`` names the paper of each."""
 
 from fedleak.core.registry import Registry
 from fedleak.theory.condition import Theorem

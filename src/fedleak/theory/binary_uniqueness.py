@@ -7,7 +7,7 @@ counts and d(d − 1)/2 products z_i·z_j are uncorrelated, of variances m p(1 �
 where it is far below, doubles are the exception (tables that differ in few rows have more of them than the count says).
 
 **Certificate.** The exact condition for a given table is checked by the attack: the columns and the column of ones
-generate ℤᵐ (see ``attacks.binary.binary_table``). It needs rank m, so d + 1 ≥ m.
+generate ℤᵐ (see the attack ``binary-records``). It needs rank m, so d + 1 ≥ m.
 """
 
 from __future__ import annotations
@@ -51,11 +51,6 @@ def fewest_columns(n_rows: int, density: float = 0.5) -> int:
     while d > 1 and expected_doubles(n_rows, d - 1, density) < 1:
         d -= 1
     return d
-
-
-def largest_safe_batch(n_cols: int) -> int:
-    """The most rows for which random tables are nearly always certified; only a batch well above it protects."""
-    return n_cols - SAFE_EXCESS
 
 
 class BinaryUniqueness(Theorem):

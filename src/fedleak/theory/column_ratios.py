@@ -6,14 +6,21 @@ scale, from how far one row's score moves (theorem 3.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil, exp, lgamma, log, log2
 
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
-from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.steps import Role
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals
+from fedleak.core.facts import Facts
+from fedleak.theory.condition import (
+    Assessment,
+    Condition,
+    State,
+    Theorem,
+    approximated_by,
+    at_most,
+    batches_per_epoch,
+    one_outside_column,
+)
 from fedleak.theory.label_signs import LabelBySign
 from fedleak.theory.residual_equations import UniqueResiduals
 
@@ -111,7 +118,7 @@ class SingleFeature(Theorem):
             cls.name,
             (
                 *RatiosWithinBatch.assess(facts).conditions,
-                equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+                approximated_by("taylor", facts),
                 *merging_conditions(facts, at_least_epochs=2, extra_epochs=1 if zero_start else 0),
             ),
             conclusion=_values_conclusion(facts, zero_start),
@@ -131,40 +138,6 @@ def _values_conclusion(facts: Facts, zero_start: bool) -> str:
     )
 
 
-DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
-
-
-def outside_with_columns(facts: Facts) -> tuple[PartyFacts, ...]:
-    """Data parties outside the coalition that hold a column, or may hold one."""
-    return tuple(
-        p for p in facts.parties if p.name not in facts.adversary and p.role in DATA_ROLES and p.n_features != 0
-    )
-
-
-def n_outside_features(facts: Facts) -> int | None:
-    """Columns outside the coalition; None where a count is missing."""
-    counts = [party.n_features for party in outside_with_columns(facts)]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
-
-
-def one_outside_column(facts: Facts) -> Condition:
-    """d_B = 1."""
-    return _outside_columns(facts, "one single column lies outside the coalition", lambda count: count == 1)
-
-
-def several_outside_columns(facts: Facts) -> Condition:
-    """d_B >= 2."""
-    return _outside_columns(facts, "two or more columns lie outside the coalition", lambda count: count >= 2)
-
-
-def _outside_columns(facts: Facts, statement: str, wanted: Callable[[int], bool]) -> Condition:
-    count = n_outside_features(facts)
-    if count is None:
-        return Condition(statement, State.UNKNOWN, "a party's number of columns is not known")
-    return Condition(statement, State.HOLDS if wanted(count) else State.FAILS, f"{count} columns")
-
-
 def labels_known(facts: Facts) -> Condition:
     """The label party has them; another party may have found them first (remark 4.9)."""
     statement = "the adversary has the labels, its own or recovered by their sign (remark 4.9)"
@@ -175,13 +148,6 @@ def labels_known(facts: Facts) -> Condition:
     by_sign = LabelBySign.assess(facts).state
     state = State.HOLDS if by_sign is State.HOLDS else State.UNKNOWN
     return Condition(statement, state, f"{LabelBySign.name} {by_sign.value}")
-
-
-def batches_per_epoch(facts: Facts) -> int | None:
-    """m = n / s, rounded up."""
-    if facts.n_rows is None or facts.batch_size is None:
-        return None
-    return -(-facts.n_rows // facts.batch_size)
 
 
 def regrouping_bound(n_batches: int, batch_size: int, *, epochs: int) -> float:

@@ -1,19 +1,28 @@
-"""A theorem here is a list of preconditions, each checked on its own, and what follows if all hold."""
+"""A theorem is a list of preconditions, each checked on its own, and what follows if all hold.
+
+Here are the parts that it is made of, and the preconditions that theorems of several topics share: noise, what the
+protocol reveals, the sigmoid's approximation, and what lies outside the coalition.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
-from fedleak.core.facts import Facts
-from fedleak.core.steps import Role
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.steps import DATA_ROLES
 
 LINEAR_RESIDUALS = ("taylor", "exact")  # in the scores
-DATA_ROLES = (Role.ACTIVE, Role.PASSIVE)
+APPROXIMATIONS = {
+    "taylor": "its first-order Taylor polynomial",
+    "cubic": "its cubic minimax polynomial",
+    "piecewise": "a piecewise linear function",
+}
 
 
 class State(StrEnum):
@@ -77,6 +86,15 @@ def equals(statement: str, actual: str | None, wanted: str) -> Condition:
     return Condition(statement, State.HOLDS if actual == wanted else State.FAILS, f"it is {actual}")
 
 
+def option(facts: Facts, name: str) -> str | None:
+    value = facts.options.get(name)
+    return None if value is None else str(value)
+
+
+def approximated_by(kind: str, facts: Facts) -> Condition:
+    return equals(f"the sigmoid is replaced by {APPROXIMATIONS[kind]}", facts.approximation, kind)
+
+
 def no_noise(facts: Facts) -> Condition:
     """Of the adversary's own noise only what members of a coalition add to each other's gradients matters, and from a
     residual that is linear in the scores they take it off."""
@@ -113,3 +131,41 @@ def revealed(capability: Capability, facts: Facts) -> Condition:
         return Condition(statement, State.UNKNOWN, "what the protocol reveals is not known")
     state = State.HOLDS if capability in facts.capabilities else State.FAILS
     return Condition(statement, state, f"protocol {facts.protocol}")
+
+
+def outside_with_columns(facts: Facts) -> tuple[PartyFacts, ...]:
+    """Data parties outside the coalition that hold a column, or may hold one."""
+    return tuple(
+        p for p in facts.parties if p.name not in facts.adversary and p.role in DATA_ROLES and p.n_features != 0
+    )
+
+
+def n_outside_features(facts: Facts) -> int | None:
+    """Columns outside the coalition; None where a count is missing."""
+    counts = [party.n_features for party in outside_with_columns(facts)]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def one_outside_column(facts: Facts) -> Condition:
+    """d_B = 1."""
+    return _outside_columns(facts, "one single column lies outside the coalition", lambda count: count == 1)
+
+
+def several_outside_columns(facts: Facts) -> Condition:
+    """d_B >= 2."""
+    return _outside_columns(facts, "two or more columns lie outside the coalition", lambda count: count >= 2)
+
+
+def _outside_columns(facts: Facts, statement: str, wanted: Callable[[int], bool]) -> Condition:
+    count = n_outside_features(facts)
+    if count is None:
+        return Condition(statement, State.UNKNOWN, "a party's number of columns is not known")
+    return Condition(statement, State.HOLDS if wanted(count) else State.FAILS, f"{count} columns")
+
+
+def batches_per_epoch(facts: Facts) -> int | None:
+    """m = n / s, rounded up."""
+    if facts.n_rows is None or facts.batch_size is None:
+        return None
+    return -(-facts.n_rows // facts.batch_size)

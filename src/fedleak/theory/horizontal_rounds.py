@@ -12,7 +12,7 @@ from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import Role
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, option, revealed
 
 
 def rounds_needed(n_columns: int, n_batches: int = 1) -> int:
@@ -39,9 +39,9 @@ class LinearUpdate(Theorem):
         return Assessment(
             cls.name,
             (
-                equals("parties send the gradient of one batch", _option(facts, "update"), "synchronised"),
+                equals("parties send the gradient of one batch", option(facts, "update"), "synchronised"),
                 _enough_rounds(facts),
-                _same_rows(facts),
+                batches_recur(facts, "the others' batches are the same in every round", "dealt anew by "),
                 undisturbed(facts),
                 revealed(Capability.UPDATE_SUM, facts),
             ),
@@ -90,9 +90,14 @@ def undisturbed(facts: Facts) -> Condition:
     return Condition(statement, State.HOLDS, "no such defense is declared")
 
 
-def _option(facts: Facts, name: str) -> str | None:
-    value = facts.options.get(name)
-    return None if value is None else str(value)
+def batches_recur(facts: Facts, statement: str, detail: str = "") -> Condition:
+    """Nobody outside deals its rows to batches anew, or each has one batch only; ``detail`` stands before the names."""
+    shuffled = facts.options.get("shuffled")
+    if shuffled is None:
+        return Condition(statement, State.UNKNOWN, "not known")
+    outside = [name for name in str(shuffled).split(",") if name and name not in facts.adversary]
+    state = State.HOLDS if not outside or n_batches(facts) == 1 else State.FAILS
+    return Condition(statement, state, f"{detail}{', '.join(outside) or 'nobody'}")
 
 
 def _enough_rounds(facts: Facts) -> Condition:
@@ -113,17 +118,6 @@ def _usable_rounds(facts: Facts, batches: int) -> int | None:
         return rounds
     usable = [number % batches for number in range(rounds) if number not in lost]
     return batches * min(usable.count(batch) for batch in range(batches))
-
-
-def _same_rows(facts: Facts) -> Condition:
-    statement = "the others' batches are the same in every round"
-    shuffled = facts.options.get("shuffled")
-    if shuffled is None:
-        return Condition(statement, State.UNKNOWN, "not known")
-    outside = [name for name in str(shuffled).split(",") if name and name not in facts.adversary]
-    whole = n_batches(facts) == 1
-    state = State.HOLDS if not outside or whole else State.FAILS
-    return Condition(statement, state, f"dealt anew by {', '.join(outside) or 'nobody'}")
 
 
 class HorizontalInversion(Theorem):

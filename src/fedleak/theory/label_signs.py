@@ -11,8 +11,8 @@ from math import ceil, exp, log, log1p, sqrt
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.core.steps import Role
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals
+from fedleak.core.steps import DATA_ROLES
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, approximated_by, batches_per_epoch, equals
 from fedleak.theory.residual_equations import UniqueResiduals
 from fedleak.theory.score_noise import C_GAUSSIAN, error_bound, noise_conditions
 
@@ -57,7 +57,7 @@ class LabelBySign(Theorem):
     def assess(cls, facts: Facts) -> Assessment:
         conditions = (
             *UniqueResiduals.assess(facts).conditions,
-            equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+            approximated_by("taylor", facts),
             equals("weights start at zero", facts.initialisation, "zero"),
             whole_first_epoch(facts),
         )
@@ -74,9 +74,9 @@ def whole_first_epoch(facts: Facts, *, first_score: float = 0.0) -> Condition:
     statement = "the first epoch ends within the safe rounds T"
     if facts.learning_rate is None or facts.max_row_norm is None:
         return Condition(statement, State.UNKNOWN, "the learning rate or a bound on the rows' norm is not known")
-    if facts.n_rows is None or facts.batch_size is None:
+    rounds = batches_per_epoch(facts)
+    if rounds is None or facts.batch_size is None:
         return Condition(statement, State.UNKNOWN, "the number of rows or the batch size is not known")
-    rounds = -(-facts.n_rows // facts.batch_size)
     if facts.score_noise is None:
         return Condition(statement, State.UNKNOWN, "whether noise moves the weights is not known")
     safe = safe_rounds(facts.learning_rate, first_score, facts.max_row_norm)
@@ -139,7 +139,7 @@ class SmallInitialisation(Theorem):
             cls.name,
             (
                 *UniqueResiduals.assess(facts).conditions,
-                equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+                approximated_by("taylor", facts),
                 _random_start(facts, bound),
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
@@ -190,7 +190,7 @@ class ManyParties(Theorem):
                 _three_or_more(facts),
                 _not_the_label_party(facts),
                 *UniqueResiduals.assess(facts).conditions,
-                equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+                approximated_by("taylor", facts),
                 small_start(bound, "the first scores are below 2 in absolute value (eq. 32)"),
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
@@ -200,7 +200,7 @@ class ManyParties(Theorem):
 
 
 def _three_or_more(facts: Facts) -> Condition:
-    count = len([party for party in facts.parties if party.role in (Role.ACTIVE, Role.PASSIVE)])
+    count = len([party for party in facts.parties if party.role in DATA_ROLES])
     return Condition("three or more data parties", State.HOLDS if count >= 3 else State.FAILS, f"{count} parties")
 
 
@@ -227,7 +227,7 @@ class NoisyLabelBySign(Theorem):
             cls.name,
             (
                 *noise_conditions(facts),
-                equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+                approximated_by("taylor", facts),
                 small_start(bound, "the first scores are below 2 in absolute value", if_large=State.FAILS),
             ),
             conclusion=_noisy_conclusion(facts, bound),

@@ -16,8 +16,8 @@ from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals, revealed
-from fedleak.theory.horizontal_rounds import n_batches, outside_rows, undisturbed
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals, option, revealed
+from fedleak.theory.horizontal_rounds import batches_recur, outside_rows, undisturbed
 
 SAFE_PRODUCT = 1.0  # see exactness_limit
 
@@ -46,8 +46,8 @@ def exactness_limit(n_columns: int, n_rows: int, density: float = 0.5) -> float:
 class LocalUpdate(Theorem):
     """Δ is affine in θ, as in the synchronised case, so γ and η are determined by d + 1 rounds.
 
-    Theorem 2 concludes that nothing more follows, as real symmetric α_i are not unique; see ``real_factors`` for why
-    integers change that.
+    Theorem 2 concludes that nothing more follows, as real symmetric α_i are not unique; see ``other_factors`` and the
+    top of this file for why integers change that.
     """
 
     name = "li2019/theorem-1"
@@ -57,14 +57,11 @@ class LocalUpdate(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        update = facts.options.get("update")
         return Assessment(
             cls.name,
             (
-                equals(
-                    "parties take a local step on each batch", None if update is None else str(update), "asynchronised"
-                ),
-                _same_order(facts),
+                equals("parties take a local step on each batch", option(facts, "update"), "asynchronised"),
+                batches_recur(facts, "the others' batches and their order are the same in every round"),
                 _small_rate(facts),
                 undisturbed(facts),
                 revealed(Capability.UPDATE_SUM, facts),
@@ -72,16 +69,6 @@ class LocalUpdate(Theorem):
             conclusion="inner products of binary columns over all batches follow by rounding",
             remedy="a larger learning rate, or batches dealt anew in every round",
         )
-
-
-def _same_order(facts: Facts) -> Condition:
-    statement = "the others' batches and their order are the same in every round"
-    shuffled = facts.options.get("shuffled")
-    if shuffled is None:
-        return Condition(statement, State.UNKNOWN, "not known")
-    outside = [name for name in str(shuffled).split(",") if name and name not in facts.adversary]
-    several = (n_batches(facts) or 2) > 1
-    return Condition(statement, State.FAILS if outside and several else State.HOLDS, ", ".join(outside) or "nobody")
 
 
 def _small_rate(facts: Facts) -> Condition:

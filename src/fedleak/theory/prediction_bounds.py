@@ -16,7 +16,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
 from fedleak.models.tree_models import TreeModel
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, option, revealed
 
 
 class ExactEquations(Theorem):
@@ -29,11 +29,10 @@ class ExactEquations(Theorem):
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
         unknown, n_classes = n_unknown_columns(facts), classes_of(facts)
-        model = facts.options.get("model")
         return Assessment(
             cls.name,
             (
-                equals("the model is a logistic regression", None if model is None else str(model), "logistic"),
+                equals("the model is a logistic regression", option(facts, "model"), "logistic"),
                 at_most("unknown columns are at most the classes less one", unknown, n_classes and n_classes - 1),
                 revealed(Capability.MODEL, facts),
                 revealed(Capability.PREDICTIONS, facts),
@@ -89,6 +88,7 @@ class PathCount:
 
 
 def count_paths(tree: TreeModel, own: FloatArray, own_positions: IntArray, confidences: FloatArray) -> PathCount:
+    """Section IV-B: how many of a tree's paths own features leave, and how many of those the prediction does."""
     paths = tree_paths(tree)
     allowed = paths.matching(own, own_positions)
     left = candidate_paths(paths, own, own_positions, confidences)

@@ -12,7 +12,7 @@ from math import log, sqrt
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, approximated_by, at_most
 from fedleak.theory.score_noise import noise_conditions
 
 
@@ -52,7 +52,7 @@ def sensitivity_conditions(facts: Facts) -> tuple[Condition, ...]:
     return (
         at_most("the learning rate is at most 1", facts.learning_rate, 1.0),
         at_most("rows have 2-norm at most 1", facts.max_row_norm, 1.0),
-        equals("the sigmoid is replaced by its first-order Taylor polynomial", facts.approximation, "taylor"),
+        approximated_by("taylor", facts),
         Condition(
             "weights stay within 4G - 2 of zero (eq. 41)", State.UNKNOWN, "an assumption on the path: check it on a run"
         ),

@@ -10,8 +10,17 @@ from __future__ import annotations
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.core.steps import Role
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, no_noise, revealed
+from fedleak.core.steps import DATA_ROLES
+from fedleak.theory.condition import (
+    Assessment,
+    Condition,
+    State,
+    Theorem,
+    at_most,
+    n_outside_features,
+    no_noise,
+    revealed,
+)
 
 
 def batch_within_columns(facts: Facts) -> Condition:
@@ -49,11 +58,7 @@ class UniqueResiduals(Theorem):
 def one_outsider(facts: Facts) -> Condition:
     """With two parties outside, their scores are one sum."""
     statement = "one party with columns is outside the coalition"
-    outside = [
-        party.name
-        for party in facts.parties
-        if party.role in (Role.ACTIVE, Role.PASSIVE) and party.name not in facts.adversary
-    ]
+    outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in facts.adversary]
     return Condition(statement, State.HOLDS if len(outside) == 1 else State.FAILS, f"outside: {', '.join(outside)}")
 
 
@@ -73,7 +78,7 @@ class ScoreRecovery(Theorem):
         return Assessment(
             cls.name,
             (
-                at_most("batch size is at most the adversary's features", facts.batch_size, width),
+                batch_within_columns(facts),
                 revealed(Capability.OWN_GRADIENT, facts),
                 revealed(Capability.LABELS, facts),
                 one_outsider(facts),
@@ -113,10 +118,9 @@ class LabelsWithoutFeatures(Theorem):
 def _nothing_outside(facts: Facts) -> Condition:
     """d_A = 0: the adversary holds every column, so it knows every score."""
     statement = "every column is the adversary's: the label party holds none"
-    outside = [p for p in facts.parties if p.name not in facts.adversary and p.role in (Role.ACTIVE, Role.PASSIVE)]
-    if any(party.n_features is None for party in outside):
+    n_outside = n_outside_features(facts)
+    if n_outside is None:
         return Condition(statement, State.UNKNOWN, "a party's number of columns is not known")
-    n_outside = sum(party.n_features or 0 for party in outside)
     return Condition(statement, State.HOLDS if n_outside == 0 else State.FAILS, f"{n_outside} columns outside")
 
 

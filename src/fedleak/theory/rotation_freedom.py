@@ -15,8 +15,7 @@ from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.theory.column_ratios import several_outside_columns
-from fedleak.theory.condition import Assessment, Condition, State, Theorem
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, several_outside_columns
 
 
 class RotationHardness(Theorem):

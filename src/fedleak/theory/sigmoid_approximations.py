@@ -11,7 +11,16 @@ from math import ceil, log, log1p
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.column_ratios import RatiosWithinBatch
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, course_known, equals
+from fedleak.theory.condition import (
+    Assessment,
+    Condition,
+    State,
+    Theorem,
+    approximated_by,
+    at_most,
+    batches_per_epoch,
+    course_known,
+)
 from fedleak.theory.label_signs import first_score_bound
 from fedleak.theory.residual_equations import UniqueResiduals
 
@@ -33,7 +42,7 @@ class CubicFeature(Theorem):
             cls.name,
             (
                 *RatiosWithinBatch.assess(facts).conditions,
-                equals("the sigmoid is replaced by its cubic minimax polynomial", facts.approximation, "cubic"),
+                approximated_by("cubic", facts),
                 at_most("there are two or more epochs", 2, facts.n_epochs),
                 course_known(facts),
                 joined_in_time("Q"),
@@ -64,7 +73,7 @@ class PiecewiseFeature(Theorem):
             cls.name,
             (
                 *RatiosWithinBatch.assess(facts).conditions,
-                equals("the sigmoid is replaced by a piecewise linear function", facts.approximation, "piecewise"),
+                approximated_by("piecewise", facts),
                 at_most("there are two or more epochs", 2, facts.n_epochs),
                 course_known(facts),
                 joined_in_time("R"),
@@ -95,7 +104,7 @@ class CubicLabel(Theorem):
             cls.name,
             (
                 *UniqueResiduals.assess(facts).conditions,
-                equals("the sigmoid is replaced by its cubic minimax polynomial", facts.approximation, "cubic"),
+                approximated_by("cubic", facts),
                 _cubic_first_epoch(facts),
             ),
             conclusion="every label is determined in the first epoch",
@@ -108,9 +117,9 @@ def _cubic_first_epoch(facts: Facts) -> Condition:
     bound = first_score_bound(facts)
     if bound is None or facts.learning_rate is None or facts.max_row_norm is None:
         return Condition(statement, State.UNKNOWN, "the initialisation, learning rate or rows' norm is not known")
-    if facts.n_rows is None or facts.batch_size is None:
+    rounds = batches_per_epoch(facts)
+    if rounds is None:
         return Condition(statement, State.UNKNOWN, "the number of rows or the batch size is not known")
-    rounds = -(-facts.n_rows // facts.batch_size)
     safe = cubic_safe_rounds(facts.learning_rate, bound, facts.max_row_norm)
     return Condition(statement, State.HOLDS if rounds <= safe else State.UNKNOWN, f"{rounds} rounds, T = {safe}")
 
@@ -131,7 +140,7 @@ class PiecewiseLabel(Theorem):
             cls.name,
             (
                 *UniqueResiduals.assess(facts).conditions,
-                equals("the sigmoid is replaced by a piecewise linear function", facts.approximation, "piecewise"),
+                approximated_by("piecewise", facts),
                 _never_silent(facts),
             ),
             conclusion="every label is determined in the first epoch",
@@ -145,10 +154,10 @@ def _never_silent(facts: Facts) -> Condition:
     bound = first_score_bound(facts)
     if bound is None:
         return Condition(statement, State.UNKNOWN, "the initialisation, the width, the rows or their norm is not known")
-    if facts.learning_rate is None or facts.max_row_norm is None or facts.n_rows is None or facts.batch_size is None:
+    rounds = batches_per_epoch(facts)
+    if facts.learning_rate is None or facts.max_row_norm is None or rounds is None:
         return Condition(statement, State.UNKNOWN, "the learning rate, rows' norm, rows or batch size is not known")
     # A residual is at most 1 in absolute value, so a round moves a score by at most eta R^2.
-    rounds = -(-facts.n_rows // facts.batch_size)
     highest = bound + (rounds - 1) * facts.learning_rate * facts.max_row_norm**2
     state = State.HOLDS if highest < 0.5 else State.UNKNOWN
     return Condition(statement, state, f"at most {highest:.3g} in the first epoch")

@@ -34,7 +34,6 @@ from fedleak.trial.shut_off import shut_off_attempt, shut_off_process
 from fedleak.trial.wire import Kind, Request, Wire
 
 FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT = b"V", b"M", b"A"  # what a connection that is passed on is for
-SKIPPING = (errors.MissingExtraError, errors.MissingFromViewError, errors.NotReplayableError)
 MAX_TRACE_CHARS = 20_000
 MAX_DECODED_BYTES = 1 << 28
 _PR_SET_PDEATHSIG = 1
@@ -102,7 +101,7 @@ def _hold(connection: socket.socket, views: Path) -> None:
 
 
 def _loaded(place: Path) -> View:
-    """A small view is decoded whole, once for all attempts; a large one stays on disk and is read as it is asked for."""
+    """A small view is decoded whole, once for all attempts; a large one stays on disk and is read when asked for."""
     view = load_view(place)
     if sum(file.stat().st_size for file in place.rglob("*")) > MAX_DECODED_BYTES:
         return view
@@ -139,7 +138,7 @@ def _guess(request: Request, base: View, wire: Wire) -> Guess:
 def _told(error: BaseException) -> bytes:
     trace = "".join(traceback.format_exception(error))[-MAX_TRACE_CHARS:]
     told = {"error": type(error).__name__, "message": str(error)[:MAX_TRACE_CHARS], "trace": trace}
-    return json.dumps(told | {"skipped": isinstance(error, SKIPPING)}).encode()
+    return json.dumps(told | {"skipped": isinstance(error, errors.LACKING)}).encode()
 
 
 class AskedOracle(Oracle):

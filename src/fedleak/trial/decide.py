@@ -2,50 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
-import numpy as np
-
-from fedleak.auditing.planner import Task
-from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import FloatArray
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
-from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Score, Severity, Theory
-from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import SecretValues, Truth
-from fedleak.metrics import metrics_for
-from fedleak.metrics.alignment import aligned, answers_of
-from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
+from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.trial.attempt import Attempt, Failure
 
-MAX_EXHIBIT_CELLS = 300
+# Means to an end: alone they are at most a medium leak.
+INTERMEDIATE = frozenset(
+    {SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.GRAM, SecretKind.WEIGHTS, SecretKind.COLUMN_PRODUCTS}
+)
 
 
-def judge(
-    task: Task,
-    defense: str | None,
-    guess: Guess,
-    truth: Truth,
-    knowledge: Knowledge,
-    seconds: float,
-    rng: np.random.Generator,
-) -> Finding:
-    """A guess without a single value is not scored: that nothing can be said is a result of its own."""
-    if guess.secret != task.target:
-        raise ValueError(f"{task.attack.name} must answer about {task.target}; it answered about {guess.secret}")
+@dataclass(frozen=True)
+class Question:
+    """Who tries what on whom, under which defense, and what theory said beforehand."""
+
+    adversary: tuple[str, ...]
+    mode: Mode
+    attack: str
+    secret: Secret
+    defense: str | None
+    theory: Theory
+
+
+def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
+    """A finding without figures: what is left to say of an attack that was skipped or failed."""
+    return Finding(
+        adversary=question.adversary,
+        mode=question.mode,
+        attack=question.attack,
+        secret=question.secret,
+        defense=question.defense,
+        outcome=outcome,
+        why=why,
+        theory=question.theory,
+        seconds=seconds,
+    )
+
+
+def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
+    """One decision over the attempts of all runs. The first attempt lends its words and its picture."""
+    seconds = sum(attempt.seconds for attempt in attempts)
+    answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
+    failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
+    if not answered:
+        outcome = Outcome.SKIPPED if all(failure.skipped for failure in failures) else Outcome.ERRORED
+        return unanswered(question, outcome, failures[0].why, seconds)
+    first, guess = answered[0], answered[0].guess
     evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
-    silent = replace(unscored(task, defense, _outcome(guess.status, None), guess.why, seconds), evidence=evidence)
-    if not np.isfinite(guess.values).any() or guess.status is Status.NOT_IDENTIFIABLE:
+    silent = replace(unanswered(question, _outcome(guess.status, None), guess.why, seconds), evidence=evidence)
+    mains = [attempt.scores[0] for attempt in answered if attempt.scores]
+    if not first.scores:
         return silent
-    values = truth.of(guess.secret)
-    served = truth.served_to(task.adversary.parties)
-    found = [
-        metric.score(guess, values, knowledge, up_to=task.attack.up_to, rng=rng, served=served)
-        for metric in metrics_for(guess.secret.kind, task.attack.measured_by)
-    ]
-    scores = [score for score in found if score is not None]
-    if not scores:
-        return silent
-    main = scores[0]
+    main = _over_runs(mains)
     outcome = _outcome(guess.status, main)
     return replace(
         silent,
@@ -53,26 +66,34 @@ def judge(
         why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
         severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
-        further_scores=tuple(scores[1:]),
-        cells_recovered=_cells_recovered(guess, values, knowledge, task),
-        evidence=evidence + ((("scored on", values.sampled),) if values.sampled else ()),
-        exhibit=_exhibit(guess, values, task),
+        further_scores=first.scores[1:],
+        cells_recovered=first.cells_recovered,
+        evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
+        exhibit=first.exhibit,
     )
 
 
-def unscored(task: Task, defense: str | None, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
-    """A finding without figures: what is left to say of an attack that was skipped or failed."""
-    return Finding(
-        adversary=task.adversary.parties,
-        mode=task.adversary.mode,
-        attack=task.attack.name,
-        secret=task.target,
-        defense=defense,
-        outcome=outcome,
-        why=why,
-        theory=Theory(task.prediction.verdict.value, task.prediction.reasons),
-        seconds=seconds,
-    )
+def severity(score: Score, kind: SecretKind) -> Severity:
+    """By the share of the way from the baseline to a perfect answer that the attack went: one rule for all secrets."""
+    if not score.beats_baseline:
+        return Severity.NONE
+    perfect = 1.0 if score.better is Better.HIGHER else 0.0
+    room = abs(perfect - score.baseline)
+    share = score.gain / room if room > 0 else 0.0
+    grade = Severity.HIGH if share >= 0.8 else Severity.MEDIUM if share >= 0.3 else Severity.LOW
+    return min(grade, Severity.MEDIUM) if kind in INTERMEDIATE else grade
+
+
+def _over_runs(scores: Sequence[Score]) -> Score:
+    """One run has the interval over its rows; several have their mean, with Student's interval of the gain."""
+    if len(scores) == 1:
+        return scores[0]
+    from scipy.special import stdtrit
+
+    value, gains = fmean(score.value for score in scores), [score.gain for score in scores]
+    half = float(stdtrit(len(gains) - 1, 0.975)) * stdev(gains) / len(gains) ** 0.5
+    baseline, n = fmean(score.baseline for score in scores), sum(score.n for score in scores)
+    return replace(scores[0], value=value, baseline=baseline, ci=(value - half, value + half), n=n)
 
 
 def _outcome(status: Status, score: Score | None) -> Outcome:
@@ -83,36 +104,5 @@ def _outcome(status: Status, score: Score | None) -> Outcome:
     return Outcome.LEAK if score.beats_baseline else Outcome.NO_LEAK
 
 
-def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, task: Task) -> float | None:
-    kind = guess.secret.kind
-    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
-        return None
-    return recovered_share(guess, values, knowledge, task.attack.up_to)
-
-
-def _exhibit(guess: Guess, truth: SecretValues, task: Task) -> Exhibit:
-    """Cells spread evenly over the secret: chosen by position, never by how well they were guessed."""
-    cells = aligned(answers_of(guess, truth)[0], truth.values, task.attack.up_to)
-    answered = np.flatnonzero(np.isfinite(cells))
-    chosen = answered[np.linspace(0, len(answered) - 1, min(len(answered), MAX_EXHIBIT_CELLS)).astype(np.int64)]
-    true: FloatArray = truth.values.ravel()[chosen]
-    return Exhibit(true, cells.ravel()[chosen])
-
-
 def _shown(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-INTERMEDIATE = frozenset(
-    {SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.GRAM, SecretKind.WEIGHTS, SecretKind.COLUMN_PRODUCTS}
-)
-
-
-def severity(score: Score, kind: SecretKind) -> Severity:
-    if not score.beats_baseline:
-        return Severity.NONE
-    perfect = 1.0 if score.better is Better.HIGHER else 0.0
-    room = abs(perfect - score.baseline)
-    share = score.gain / room if room > 0 else 0.0
-    grade = Severity.HIGH if share >= 0.8 else Severity.MEDIUM if share >= 0.3 else Severity.LOW
-    return min(grade, Severity.MEDIUM) if kind in INTERMEDIATE else grade

@@ -19,10 +19,10 @@ import tempfile
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -89,6 +89,9 @@ class Isolation:
             wire.send(Kind.LOAD, json.dumps(wanted).encode())
             wire.close()
 
+    def preload_attacks(self, attacks: Iterable[type[Attack]]) -> None:
+        self.preload(name for attack in attacks for name in (attack.__module__, *attack.preloads))
+
     def chamber(self, view: View) -> Chamber:
         """A process that holds the view."""
         place = self.views / f"{next(self._numbers):04d}"
@@ -99,10 +102,8 @@ class Isolation:
         return Chamber(self, wire.connection, place)
 
     def close(self) -> None:
-        self._control.close()  # the server ends when nobody is left to ask it
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=5)
-        self._process.kill()
+        self._control.close()
+        self._process.kill()  # it holds nothing worth saving, and the processes of views and attempts end with it
         self._process.wait()
         shutil.rmtree(self.views, ignore_errors=True)
 
@@ -112,13 +113,13 @@ class Isolation:
 
 
 class Chamber:
-    """Attempts on one coalition's view."""
+    """Attempts on one coalition's view. Its process ends, and the view's folder goes, when nobody has it any more."""
 
     def __init__(self, isolation: Isolation, control: socket.socket, place: Path) -> None:
         self._isolation = isolation
         self._control = control
-        self._place = place
         self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _release, control, place)
 
     def attempt(
         self,
@@ -139,10 +140,6 @@ class Chamber:
             return _Conversation(wire, view.oracles, limits).guess(pickle.dumps(request))
         finally:
             wire.close()
-
-    def close(self) -> None:
-        self._control.close()
-        shutil.rmtree(self._place, ignore_errors=True)
 
 
 class _Conversation:
@@ -220,6 +217,11 @@ def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:
     return ours
 
 
+def _release(control: socket.socket, place: Path) -> None:
+    control.close()
+    shutil.rmtree(place, ignore_errors=True)
+
+
 def _await_ready(wire: Wire) -> None:
     try:
         wire.receive()
@@ -227,9 +229,25 @@ def _await_ready(wire: Wire) -> None:
         raise AttackFailedError("the server of attack processes is gone") from None
 
 
-@cache
+def can_isolate() -> bool:
+    """Processes are forked, and connections passed to them, as Linux has it."""
+    return all(hasattr(module, name) for module, name in ((os, "fork"), (os, "pidfd_open"), (socket, "send_fds")))
+
+
+_SHARED: list[Isolation] = []
+_SHARED_LOCK = threading.Lock()
+
+
 def shared_isolation() -> Isolation:
     """One server for this process: it costs a second to start and nothing to keep."""
-    isolation = Isolation()
-    atexit.register(isolation.close)
-    return isolation
+    with _SHARED_LOCK:
+        if not _SHARED:
+            _SHARED.append(Isolation())
+        return _SHARED[0]
+
+
+@atexit.register
+def end_isolation() -> None:
+    """End the server with all its attempts; the next one to ask gets a new one."""
+    while _SHARED:
+        _SHARED.pop().close()

@@ -5,17 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Attack, Guess
+from fedleak.core.errors import LACKING, in_one_line, show_traceback
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation
-from fedleak.core.whole.run import Run
+from fedleak.core.whole.hooks import Defense, Deviation, Hook
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.run import MemorySink, Run, Sink
 from fedleak.protocols import PROTOCOLS
+from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.attempt import Attempt, Failure, scored
 from fedleak.trial.isolation import AttackFailedError, Chamber, Limits, can_isolate, shared_isolation
 
@@ -89,3 +94,41 @@ class Played:
             if view.coalition not in self._chambers:
                 self._chambers[view.coalition] = shared_isolation().chamber(view)
             return self._chambers[view.coalition]
+
+
+def _answer_here(attack: Attack, view: View, rng: np.random.Generator) -> Guess | Failure:
+    """Beside everything that this process holds; the guess is still read from its bytes."""
+    try:
+        return guess_from_bytes(guess_to_bytes(attack.run(view, rng=rng)))
+    except LACKING as error:
+        return Failure(str(error), skipped=True)
+    except Exception as error:
+        show_traceback(error)
+        return Failure(in_one_line(error))
+
+
+def play(
+    federation: Federation,
+    *,
+    rng: np.random.Generator,
+    defense: Defense | None = None,
+    deviation: Deviation | None = None,
+    deviating: str | None = None,
+    protocol: Protocol | None = None,
+    sink: Sink | None = None,
+) -> Played:
+    """Run a federation under a defense, with one party that deviates if any does.
+
+    ``federation`` is as it is without the defense. ``protocol`` runs in place of the registered one of that name: one
+    that serves an object, for instance. Without a sink the run stays in memory.
+    """
+    configured = defense.configure(federation) if defense else federation
+    runner = protocol or PROTOCOLS.get(federation.protocol)()
+    hooks: tuple[Hook[Any], ...] = defense.hooks(configured) if defense else ()
+    if deviation is not None and deviating is not None:
+        hooks += deviation.hooks(deviating)
+    began = time.perf_counter()
+    run = runner.run(configured, rng=rng, hooks=hooks, sink=MemorySink() if sink is None else sink)
+    seconds = time.perf_counter() - began
+    facts = run.transcript.facts
+    return Played(configured, run, defense.declare(facts) if defense else facts, seconds)

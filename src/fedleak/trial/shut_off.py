@@ -42,7 +42,22 @@ ADOPTED = (-1, -1, -1)  # family, type and protocol of a socket made from a desc
 # What import contracts forbid to attacks, for those that import by name at run time.
 FORBIDDEN_PACKAGES = tuple(
     f"fedleak.{name}"
-    for name in ("data", "metrics", "protocols", "audit", "report", "papers", "adapters", "core.truth", "core.run")
+    for name in (
+        "data",
+        "metrics",
+        "protocols",
+        "defenses",
+        "deviations",
+        "auditing",
+        "report",
+        "papers",
+        "adapters",
+        "bench",
+        "core.whole",
+        "storage.capture_and_truth",
+        "trial.play",
+        "trial.attempt",
+    )
 )
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 SHIPPED_DATA = ("sklearn", "datasets", "data")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_equality_grid import attacked, holds_the_truth, known, stepped
 
+from fedleak.attacks.predictions import grid_match
 from fedleak.attacks.predictions.grid_match import GridMatch
-from fedleak.attacks.predictions.prediction_case import grid_match as exhaustive
 from fedleak.core.attack import Status
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.knowledge import Knowledge, KnownColumn
@@ -92,7 +92,7 @@ def test_less_is_released_and_the_truth_still_fits(defense):
 
 
 def test_too_many_combinations_are_refused_before_any_is_tried(monkeypatch):
-    monkeypatch.setattr(exhaustive, "MOST_EVALUATIONS", 1000)
+    monkeypatch.setattr(grid_match, "MOST_EVALUATIONS", 1000)
     run = run_prediction(served_by("logistic"))
     with pytest.raises(MissingFromViewError, match="too many to try on 60 rows"):
         attacked(run, known(STEPS), attack=GridMatch)

@@ -1,1 +1,1 @@
-"""TODO: what arbiter holds."""
+"""What a coalition with the arbiter, who opens every gradient, sees of the others."""

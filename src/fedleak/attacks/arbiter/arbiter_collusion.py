@@ -17,7 +17,7 @@ from fedleak.attacks.residuals.own_side import number_option, rate_of
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
@@ -104,7 +104,7 @@ def _read(view: View) -> _System:
     if not rounds:
         raise MissingFromViewError("the view holds no round with a batch, its residuals and the victim's gradient")
     ids = np.unique(np.concatenate([batches[number] for number in rounds]))
-    position = {int(row): index for index, row in enumerate(ids)}
+    position = positions_of(ids)
     l2 = number_option(view.facts, "l2", 0.0)
     design = np.zeros((len(rounds), len(ids) + (1 if l2 else 0)))
     targets = np.zeros((len(rounds), len(gradients[rounds[0]])))

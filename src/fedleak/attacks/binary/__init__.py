@@ -1,1 +1,1 @@
-"""Binary tables from their inner products: exact integer kernels, without any view."""
+"""Inner products of columns from sums of updates in horizontal training, and the binary records behind them."""

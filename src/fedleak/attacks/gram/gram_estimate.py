@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from fedleak.attacks.residuals.trajectory import Trajectory
-from fedleak.attacks.verdicts import GramSolution, NotIdentified, factored
+from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.arrays import FloatArray, IntArray
 
 N_DISTURBED = 3
@@ -208,3 +208,23 @@ def _visits(trajectory: Trajectory) -> list[tuple[IntArray, FloatArray]]:
             rounds[int(row)].append(number)
             scores[int(row)].append(float(score))
     return [(np.array(r, dtype=np.int64), np.array(s)) for r, s in zip(rounds, scores, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class GramSolution:
+    factor: FloatArray  # (rows, n)
+    end_scores: FloatArray  # X W after the last update
+    method: str
+    condition: float
+    rank: int
+
+
+def factored(gram: FloatArray, width: int, noise: float) -> tuple[FloatArray, int]:
+    """F (rows, width) of the closest Gram matrix of that rank, and how many directions stand out of the noise."""
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    order = np.argsort(values)[::-1][: min(width, len(values))]
+    kept = np.maximum(values[order], 0.0)
+    factor = np.zeros((len(gram), width))
+    factor[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
+    floor = max(noise, 1e-14 * float(kept[0])) if len(kept) else noise
+    return factor, int(np.sum(kept > floor))

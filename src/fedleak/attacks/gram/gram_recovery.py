@@ -5,17 +5,18 @@ Scores and inner products are what theorem 3.6 of Hu et al. 2022 leaves in the o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram
 from fedleak.attacks.gram.gram_search import search_gram
-from fedleak.attacks.residuals.outside_scores import mixed_scores
-from fedleak.attacks.residuals.score_recovery import ScoreRecovery, predict_scores, unsolved
+from fedleak.attacks.residuals.outside_scores import mixed_scores, predict_scores
+from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.trajectory import read_trajectory
-from fedleak.attacks.verdicts import NotIdentified
-from fedleak.core.adversary import SecretKind
+from fedleak.attacks.verdicts import NotIdentified, unsolved
+from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
 from fedleak.core.errors import MissingFromViewError
@@ -23,13 +24,15 @@ from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.theory.inner_products import GramRecovery as GramTheorem
 
+WITH_LABELS = OWN_PART | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
+
 
 class GramRecovery(Attack):
     name = "gram-recovery"
     aliases = ("score-gram-recovery",)
     summary = "solves the movement of the victim's scores for the inner products of all its rows"
     reference = Reference("li2021", "section 4.1, eq. 3 (also hu2022, theorem 3.6)")
-    requires = ScoreRecovery.requires
+    requires = OWN_PART
     produces = SecretKind.GRAM
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
@@ -87,6 +90,17 @@ def certain_gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, Gra
     if isinstance(found, GramEstimate) and not found.certain:
         return ids, NotIdentified(f"other rows may explain the scores as well ({found.method})", found.rank, True)
     return ids, found
+
+
+def answer_by_gram(
+    view: View, rng: np.random.Generator, answer: Callable[[View, IntArray, GramEstimate, np.random.Generator], Guess]
+) -> Guess:
+    """What ``answer`` makes of the inner products; where they are not certain, why there is nothing to work with."""
+    width = victim_width(view)
+    ids, found = certain_gram_of(view, rng)
+    if isinstance(found, NotIdentified):
+        return unsolved(view, found, width=width)
+    return answer(view, ids, found, rng)
 
 
 def victim_width(view: View) -> int:

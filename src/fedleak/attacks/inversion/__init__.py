@@ -1,1 +1,1 @@
-"""From inner products to the rows themselves: the rotation that a Gram matrix leaves open, and what closes it."""
+"""Rows from their inner products: the rotation that is left, closed by known cells or knowledge of columns."""

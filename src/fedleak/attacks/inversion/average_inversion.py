@@ -14,8 +14,7 @@ import numpy as np
 from fedleak.attacks.gram.gram_estimate import symmetric_design
 from fedleak.attacks.inversion.rotation_problem import RotationProblem, factor_of
 from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
-from fedleak.attacks.residuals.score_recovery import nothing
-from fedleak.attacks.verdicts import NotIdentified, from_assessment
+from fedleak.attacks.verdicts import NotIdentified, from_assessment, nothing
 from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray

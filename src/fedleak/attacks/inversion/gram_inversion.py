@@ -7,12 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import certain_gram_of, victim_width
+from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
-from fedleak.attacks.predictions.prediction_queries import stolen_weights
-from fedleak.attacks.residuals.score_recovery import WITH_LABELS, unsolved
-from fedleak.attacks.verdicts import NotIdentified, from_assessment
+from fedleak.attacks.predictions.prediction_queries import whole_weights
+from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference
@@ -34,11 +33,7 @@ class GramInversion(Attack):
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        width = victim_width(view)
-        ids, gram = certain_gram_of(view, rng)
-        if isinstance(gram, NotIdentified):
-            return unsolved(view, gram, width=width)
-        return invert_gram(view, ids, gram, rng)
+        return answer_by_gram(view, rng, invert_gram)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -67,9 +62,9 @@ def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Ge
 
 def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationProblem:
     """The known cells and the stolen weights around the recovered factor."""
-    weights = stolen_weights(view)
+    weights = whole_weights(view)
     anchor = None
-    if weights is not None and np.isfinite(weights).all() and np.any(weights != 0):
+    if weights is not None:
         # The paper approximates these scores by the last ones that were seen; the update rule gives them exactly.
         anchor = Anchor(weights, gram.end_scores)
     rows, columns, values = known_cells(view.knowledge, view.target.owner, ids)

@@ -20,13 +20,12 @@ import numpy as np
 from scipy.linalg import qr
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
-from fedleak.attacks.gram.gram_recovery import certain_gram_of, victim_width
+from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
 from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, MatchingProblem, column_knowledge, match
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.rotation_starts import independent_start, moment_starts, named_components, random_start
-from fedleak.attacks.predictions.prediction_queries import stolen_weights
-from fedleak.attacks.residuals.score_recovery import WITH_LABELS, nothing, unsolved
-from fedleak.attacks.verdicts import NotIdentified
+from fedleak.attacks.predictions.prediction_queries import whole_weights
+from fedleak.attacks.verdicts import nothing
 from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -57,11 +56,7 @@ class RotationMatching(Attack):
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        width = victim_width(view)
-        ids, gram = certain_gram_of(view, rng)
-        if isinstance(gram, NotIdentified):
-            return unsolved(view, gram, width=width)
-        return rotate_into_place(view, ids, gram, rng)
+        return answer_by_gram(view, rng, rotate_into_place)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -113,8 +108,8 @@ def _guess(view: View, ids: IntArray, gram: GramEstimate, found: _Found, evidenc
 
 
 def _stolen(view: View, gram: GramEstimate) -> tuple[Anchor | None, FloatArray | None]:
-    weights = stolen_weights(view)
-    if weights is None or not np.isfinite(weights).all() or not np.any(weights != 0):
+    weights = whole_weights(view)
+    if weights is None:
         return None, None
     anchor = Anchor(weights, gram.end_scores)
     none = np.zeros(0, dtype=np.int64)

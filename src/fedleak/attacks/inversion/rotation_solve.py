@@ -11,7 +11,8 @@ from scipy.linalg import qr
 
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotation, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.attacks.verdicts import nothing
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.attack import Guess, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import ScalarValue
@@ -147,12 +148,12 @@ def graded_guess(
     width = view.facts.party(view.target.owner).n_features or 0
     evidence = {**evidence, "expected relative error of a cell": expected if np.isfinite(expected) else None}
     if found.answer is Answer.TOO_FEW:
-        return _silent(view, Status.NOT_IDENTIFIABLE, found.why, evidence, width)
+        return nothing(view, found.why, evidence, width=width)
     if not tables:
-        return _silent(view, Status.UNDETERMINED, found.why, evidence, width)
+        return nothing(view, found.why, evidence, width=width, status=Status.UNDETERMINED)
     if not expected <= USELESS:
         why = f"the inner products are not known well enough: a cell would be off by {expected:.1g} of its size"
-        return _silent(view, Status.UNDETERMINED, why, evidence, width)
+        return nothing(view, why, evidence, width=width, status=Status.UNDETERMINED)
     several = found.answer is not Answer.UNIQUE
     status = Status.UNDETERMINED if several else Status.RECOVERED if expected <= FINE else Status.PARTIAL
     return Guess(
@@ -160,13 +161,9 @@ def graded_guess(
     )
 
 
-def _silent(view: View, status: Status, why: str, evidence: Mapping[str, ScalarValue], width: int) -> Guess:
-    return Guess(view.target, status, np.zeros(0, dtype=np.int64), np.zeros((0, width)), evidence=evidence, why=why)
-
-
 def known_cells(knowledge: Knowledge, owner: str, ids: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Row positions, columns and values; cells of rows that are not in the table are left out."""
-    position = {int(row): index for index, row in enumerate(ids)}
+    position = positions_of(ids)
     rows, columns, values = [], [], []
     for known in knowledge.cells:
         if known.owner != owner:

@@ -1,1 +1,1 @@
-"""TODO: what predictions holds."""
+"""Hidden columns and weights from what a model answers: equations, grids, paths, networks, explanations."""

@@ -21,8 +21,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.inversion.cell_intervals import cell_intervals
-from fedleak.models.inversion.equations import Equations, ScoreEquations, linear_equations
-from fedleak.models.inversion.rounding_errors import rounding_errors
+from fedleak.models.inversion.equations import Equations, ScoreEquations, linear_equations, rounding_errors
 from fedleak.models.score_models import LinearModel, Link
 from fedleak.theory.prediction_bounds import ExactEquations
 

@@ -18,8 +18,8 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
+from fedleak.models.inversion.equations import last_digit
 from fedleak.models.inversion.grid_solution import GridSolutions
-from fedleak.models.inversion.rounding_errors import last_digit
 from fedleak.models.inversion.whole_equations import Grid
 
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core import steps
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Guess, Status
 from fedleak.core.errors import InputError, MissingFromViewError, NotReplayableError, OracleError
 from fedleak.core.payload import Array, ModelSpec, Scalar, ScalarValue, Table
 from fedleak.core.view import View
 from fedleak.models import opaque
-from fedleak.models.affine import behind_scaler
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model, columns_of
 from fedleak.models.opaque import NOT_STORED, SERVICE, OpaqueModel
@@ -145,7 +144,7 @@ def read_case(view: View) -> PredictionCase:
     shift[unknown], scale[unknown] = -low / span, 1.0 / span
     return PredictionCase(
         model,
-        behind_scaler(model, shift, scale) if has_box else model,
+        model.behind_scaler(shift, scale) if has_box else model,
         ids,
         confidences,
         own,
@@ -192,7 +191,7 @@ def _confidences(view: View) -> tuple[IntArray, FloatArray]:
 
 
 def _rows_of(table: Table, ids: IntArray) -> FloatArray:
-    position = {int(row): index for index, row in enumerate(table.ids)}
+    position = positions_of(table.ids)
     missing = [int(row) for row in ids if int(row) not in position]
     if missing:
         raise MissingFromViewError(f"the adversary's own features lack row {missing[0]}")

@@ -59,6 +59,12 @@ def stolen_weights(view: View) -> FloatArray | None:
     return np.asarray(found - (0.0 if np.isnan(intercept) else intercept))
 
 
+def whole_weights(view: View) -> FloatArray | None:
+    """The stolen weights where they fix a direction: every query was answered, and not all of them are zero."""
+    weights = stolen_weights(view)
+    return weights if weights is not None and np.isfinite(weights).all() and np.any(weights != 0) else None
+
+
 def _ask(oracle: Oracle, row: FloatArray) -> float:
     try:
         answer = oracle.query(Array(row[None, :]))

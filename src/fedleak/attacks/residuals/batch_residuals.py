@@ -13,11 +13,11 @@ import numpy as np
 
 from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
 from fedleak.core import steps
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array, IntegerArray
 from fedleak.core.view import View
-from fedleak.crypto import packing as opened_shares
+from fedleak.crypto import packing
 from fedleak.crypto.fixed_point import encode
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
 
@@ -35,7 +35,7 @@ def solved_batches(view: View) -> Iterator[SolvedBatch]:
 def deviating_member(view: View) -> str | None:
     """The member of the coalition that opened its partners' shares, if one did."""
     for member in view.coalition:
-        if any(name.startswith(opened_shares.PREFIX) for name in view.names(member)):
+        if any(name.startswith(packing.OPENED_SHARES_PREFIX) for name in view.names(member)):
             return member
     return None
 
@@ -82,12 +82,12 @@ def opened_sums(view: View, member: str) -> dict[int, FloatArray]:
     """By round: the sum of all partners' shares, in which their pairwise blinds cancel."""
     by_round: dict[int, list[IntegerArray]] = {}
     for record in view.locals.get(member, ()):
-        if record.name.startswith(opened_shares.PREFIX) and isinstance(record.value, IntegerArray):
+        if record.name.startswith(packing.OPENED_SHARES_PREFIX) and isinstance(record.value, IntegerArray):
             by_round.setdefault(record.round, []).append(record.value)
     n_partners = max((len(parts) for parts in by_round.values()), default=0)
     fraction_bits = view.facts.fraction_bits or 40
     complete = {number: parts for number, parts in by_round.items() if len(parts) == n_partners}
-    return {number: opened_shares.decoded_sum(parts, fraction_bits) for number, parts in complete.items()}
+    return {number: packing.sum_of_opened_shares(parts, fraction_bits) for number, parts in complete.items()}
 
 
 def first_known(batches: Iterator[SolvedBatch], *, silent: float = 0.0) -> tuple[IntArray, IntArray, FloatArray]:
@@ -171,7 +171,7 @@ class _Member:
         self._name, self._noise = name, noise
         table = view.table("features", name)
         self._features = np.asarray(table.values, dtype=np.float64)
-        self._position = {int(row): index for index, row in enumerate(table.ids)}
+        self._position = positions_of(table.ids)
         # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
         kept = "claimed-gradient" if _has_record(view, "claimed-gradient", name) else "gradient"
         self.gradients = {r.round: r.value.values for r in view.records(kept, name) if isinstance(r.value, Array)}

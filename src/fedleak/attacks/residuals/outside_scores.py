@@ -6,17 +6,22 @@ parties outside add up to one score.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import SolvedBatch, approximation_of, first_known, solved_batches
 from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Prediction, Verdict
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation, score_interval
+from fedleak.theory.column_ratios import labels_known
+from fedleak.theory.condition import Assessment, State, course_known, no_noise, revealed
 
 SENSITIVITY = {Approximation.TAYLOR: 4.0, Approximation.CUBIC: 8.0, Approximation.PIECEWISE: 1.0}
 
@@ -80,9 +85,7 @@ def _signs_from_residuals(own: OwnScore, solved: list[SolvedBatch]) -> FloatArra
 
 def outsiders(facts: Facts, coalition: tuple[str, ...]) -> tuple[PartyFacts, ...]:
     """Parties with columns that are not in the coalition."""
-    return tuple(
-        party for party in facts.parties if party.name not in coalition and party.role in (Role.ACTIVE, Role.PASSIVE)
-    )
+    return tuple(party for party in facts.parties if party.name not in coalition and party.role in DATA_ROLES)
 
 
 def mixed_scores(facts: Facts, coalition: tuple[str, ...]) -> str | None:
@@ -92,3 +95,15 @@ def mixed_scores(facts: Facts, coalition: tuple[str, ...]) -> str | None:
         return None
     names = " and ".join(party.name for party in others)
     return f"the scores of {names} reach the coalition as one sum; a coalition with the arbiter sees them apart"
+
+
+def predict_scores(facts: Facts, exact: Assessment) -> Prediction:
+    """``exact`` asks for labels of the coalition's own; with two classes those of the residuals' signs do as well."""
+    if facts.capabilities is None or Capability.TWO_CLASSES in facts.capabilities:
+        own = revealed(Capability.LABELS, facts)
+        conditions = tuple(labels_known(facts) if condition == own else condition for condition in exact.conditions)
+        exact = replace(exact, conditions=conditions)
+    failed = {condition for condition in exact.conditions if condition.state is State.FAILS}
+    # Noise blurs an answer, and how far depends on its size; what else fails leaves the equations open.
+    only_noise = failed <= {no_noise(facts), course_known(facts)}
+    return from_assessment(exact, if_fails=Verdict.UNKNOWN if only_noise else Verdict.IMPOSSIBLE)

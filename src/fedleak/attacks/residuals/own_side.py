@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array
@@ -24,6 +24,8 @@ from fedleak.core.steps import Role
 from fedleak.core.transcript import SETUP_ROUND
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
+
+OWN_PART = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
 
 OWN_TRAINING = frozenset(
     {
@@ -49,7 +51,7 @@ class OwnScore:
                 self.row_ids: IntArray = np.asarray(view.table("features", member).ids, dtype=np.int64)
         if not self._tables:
             raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
-        self._position = {int(row): index for index, row in enumerate(self.row_ids)}
+        self._position = positions_of(self.row_ids)
         self.signs = _signs(view, self.row_ids)
 
     def positions(self, ids: IntArray) -> IntArray:

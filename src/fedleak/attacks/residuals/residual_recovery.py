@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks import verdicts as packed
 from fedleak.attacks.residuals.batch_residuals import SolvedBatch, solved_batches
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
@@ -69,12 +68,12 @@ class PackedResidualRecovery(ResidualRecovery):
     name = "packed-residual-recovery"
     summary = "opens every value that partners encrypt, by products packed into what they decrypt"
     reference = Reference("hu2022", "algorithm 2")
-    requires = packed.REQUIRES
-    deviation = packed.DEVIATION
+    requires = PACKED_REQUIRES
+    deviation = PACKED_DEVIATION
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return packed.predict_packed(facts, PackedEquations.assess(facts))
+        return predict_packed(facts, PackedEquations.assess(facts))
 
 
 class ClaimedResidualRecovery(ResidualRecovery):

@@ -12,16 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedleak.attacks import verdicts as packed
 from fedleak.attacks.residuals.batch_residuals import approximation_of, first_known, solved_batches, sum_known
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
+from fedleak.core.steps import DATA_ROLES
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
-from fedleak.theory.condition import DATA_ROLES, Assessment, State, no_noise
+from fedleak.theory.condition import Assessment, State, no_noise
 from fedleak.theory.label_signs import LabelBySign, ManyParties, SmallInitialisation, first_score_bound, safe_rounds
 from fedleak.theory.residual_equations import batch_within_columns
 from fedleak.theory.sigmoid_approximations import CubicLabel, PiecewiseLabel, cubic_safe_rounds
@@ -116,9 +116,9 @@ class PackedResidualSign(ResidualSign):
     aliases = ()
     summary = "reads labels off residuals that packed products opened, for batches beyond the own features"
     reference = Reference("hu2022", "algorithm 2 and criterion 4.2")
-    requires = packed.REQUIRES
-    deviation = packed.DEVIATION
+    requires = PACKED_REQUIRES
+    deviation = PACKED_DEVIATION
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return packed.predict_packed(facts, assess_labels(facts))
+        return predict_packed(facts, assess_labels(facts))

@@ -7,26 +7,19 @@ models of two classes, row by row from the gradient or from shares that a dishon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import numpy as np
 
-from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores
+from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores, predict_scores
+from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.trajectory import ReadTrajectory, read_on_the_grid, reads_the_grid
-from fedleak.attacks.verdicts import NotIdentified, from_assessment
-from fedleak.core.adversary import Capability, SecretKind
+from fedleak.attacks.verdicts import NotIdentified, unsolved
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
 from fedleak.core.facts import Facts
-from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
-from fedleak.theory.column_ratios import labels_known
-from fedleak.theory.condition import Assessment, State, course_known, no_noise, revealed
+from fedleak.theory.condition import State, no_noise
 from fedleak.theory.residual_equations import ScoreRecovery as ScoreTheorem
-
-OWN_PART = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
-WITH_LABELS = OWN_PART | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
 
 
 class ScoreRecovery(Attack):
@@ -51,38 +44,6 @@ class ScoreRecovery(Attack):
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predict_scores(facts, ScoreTheorem.assess(facts))
-
-
-def predict_scores(facts: Facts, exact: Assessment) -> Prediction:
-    """``exact`` asks for labels of the coalition's own; with two classes those of the residuals' signs do as well."""
-    if facts.capabilities is None or Capability.TWO_CLASSES in facts.capabilities:
-        own = revealed(Capability.LABELS, facts)
-        conditions = tuple(labels_known(facts) if condition == own else condition for condition in exact.conditions)
-        exact = replace(exact, conditions=conditions)
-    failed = {condition for condition in exact.conditions if condition.state is State.FAILS}
-    # Noise blurs an answer, and how far depends on its size; what else fails leaves the equations open.
-    only_noise = failed <= {no_noise(facts), course_known(facts)}
-    return from_assessment(exact, if_fails=Verdict.UNKNOWN if only_noise else Verdict.IMPOSSIBLE)
-
-
-def unsolved(view: View, found: NotIdentified, *, width: int, id_width: int = 1) -> Guess:
-    status = Status.UNDETERMINED if found.undetermined else Status.NOT_IDENTIFIABLE
-    return nothing(view, found.why, {"rank": found.rank}, width=width, id_width=id_width, status=status)
-
-
-def nothing(
-    view: View,
-    why: str,
-    evidence: Mapping[str, ScalarValue],
-    *,
-    width: int,
-    id_width: int = 1,
-    status: Status = Status.NOT_IDENTIFIABLE,
-) -> Guess:
-    """The answer of an attack that can say why there is none."""
-    shape = (0, id_width) if id_width > 1 else (0,)
-    ids = np.zeros(shape, dtype=np.int64)
-    return Guess(view.target, status, ids, np.zeros((0, width)), evidence=evidence, why=why)
 
 
 def _from_grid(view: View, read: ReadTrajectory) -> Guess:

@@ -21,8 +21,7 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import residual
-from fedleak.theory.column_ratios import n_outside_features
-from fedleak.theory.condition import State
+from fedleak.theory.condition import State, n_outside_features
 from fedleak.theory.residual_equations import LabelsWithoutFeatures
 
 

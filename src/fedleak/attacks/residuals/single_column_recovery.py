@@ -11,19 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks import verdicts as packed
 from fedleak.attacks.residuals.outside_scores import OutsideScores, outside_scores
 from fedleak.attacks.residuals.own_side import OWN_TRAINING, rate_of, shrink_of
 from fedleak.attacks.residuals.ratio_forest import Observations, RankOne, join_products, refine
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, nothing, predict_packed
 from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
-from fedleak.theory.column_ratios import SingleFeature, n_outside_features
-from fedleak.theory.condition import Assessment, State
+from fedleak.theory.column_ratios import SingleFeature
+from fedleak.theory.condition import Assessment, State, n_outside_features
 from fedleak.theory.residual_equations import batch_within_columns
 from fedleak.theory.sigmoid_approximations import CubicFeature, PiecewiseFeature
 
@@ -41,14 +40,15 @@ class SingleColumnRecovery(Attack):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         width = view.facts.party(view.target.owner).n_features or 1
         if n_outside_features(view.facts) != 1:
-            return _nothing(view, width, Status.NOT_IDENTIFIABLE, _hardness(view.facts))
+            return nothing(view, _hardness(view.facts), {}, width=width)
         found = outside_scores(view)
         if found.known_share == 0.0:
             why = "no batch has as many independent equations as rows, so no score is determined"
-            return _nothing(view, width, Status.NOT_IDENTIFIABLE, why)
+            return nothing(view, why, {}, width=width)
         column = recover_column(scored_rounds(view.facts, found), len(found.row_ids))
         if column is None:
-            return _nothing(view, width, Status.UNDETERMINED, "the scores do not move as those of one column would")
+            why = "the scores do not move as those of one column would"
+            return nothing(view, why, {}, width=width, status=Status.UNDETERMINED)
         return _guess(view, found, column)
 
     @classmethod
@@ -89,10 +89,6 @@ def _guess(view: View, found: OutsideScores, column: Column) -> Guess:
     )
 
 
-def _nothing(view: View, width: int, status: Status, why: str) -> Guess:
-    return Guess(view.target, status, np.zeros(0, dtype=np.int64), np.empty((0, width)), why=why)
-
-
 def _hardness(facts: Facts) -> str:
     return (
         f"{n_outside_features(facts)} columns lie outside the coalition: scores determine two or more only up to a "
@@ -104,12 +100,12 @@ class PackedSingleColumn(SingleColumnRecovery):
     name = "packed-single-column"
     summary = "recovers the one column outside from scores that packed products opened"
     reference = Reference("hu2022", "algorithm 2 and theorem 3.5")
-    requires = packed.REQUIRES
-    deviation = packed.DEVIATION
+    requires = PACKED_REQUIRES
+    deviation = PACKED_DEVIATION
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        prediction = packed.predict_packed(facts, assess_single_column(facts))
+        prediction = predict_packed(facts, assess_single_column(facts))
         if prediction.verdict is Verdict.UNKNOWN and n_outside_features(facts) not in (None, 1):
             return Prediction(Verdict.IMPOSSIBLE, prediction.reasons)
         return prediction

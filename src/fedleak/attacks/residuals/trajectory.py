@@ -33,7 +33,7 @@ from fedleak.attacks.residuals.own_side import (
 )
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core import steps
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array
 from fedleak.core.view import View
@@ -126,7 +126,7 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
         return NotIdentified("the labels are not known; only those of two classes show in the residuals' signs", 0)
     members = own_members(view)
     ids = members[0].ids
-    position = {int(row): index for index, row in enumerate(ids)}
+    position = positions_of(ids)
     form, l2 = ResidualForm.of(view.facts), number_option(view.facts, "l2", 0.0)
     noise = OwnNoise(view)
     rounds, numbers = [], []
@@ -193,9 +193,6 @@ def _error_on_the_grid(view: View, form: ResidualForm, solving: float) -> float:
     return float(np.hypot(errors, view.facts.outside_noise or 0.0)) or EPSILON
 
 
-FLOAT_STEP = float(np.finfo(np.float64).eps)
-
-
 def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
     """Row ids and the rounds before the first with an open residual: later weights cannot be followed."""
     found = outside_scores(view)
@@ -214,4 +211,4 @@ def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotId
 
 def _error_by_residuals(view: View, found: OutsideScores, n_rounds: int) -> float:
     errors = [one.error for one in found.rounds[:n_rounds]]
-    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.outside_noise or 0.0)) or FLOAT_STEP
+    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.outside_noise or 0.0)) or EPSILON

@@ -91,7 +91,7 @@ class Run:
         """
         members = frozenset(coalition)
         live = {
-            name: LiveOracle(service.spec, service.serve)
+            name: LiveOracle(service.spec, service.answer)
             for name, service in self.services.items()
             if members.intersection(service.clients)
         }

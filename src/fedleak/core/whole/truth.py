@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray, freeze
+from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
 from fedleak.core.errors import RunError
 from fedleak.core.payload import ModelSpec, Table
 
@@ -64,7 +63,7 @@ class Truth:
     served: Served | None = None  # where a model was served
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
+        object.__setattr__(self, "secrets", read_only(self.secrets))
 
     def of(self, secret: Secret) -> SecretValues:
         if secret not in self.secrets:

@@ -13,7 +13,14 @@ from fedleak.core.errors import DataError, listed, nearest_or_list
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Party, setting
 from fedleak.data.encoding import EncodedTable
-from fedleak.data.partition.shares import apportion, checked_parties, checked_shares, split_holdout, stratification
+from fedleak.data.partition.shares import (
+    OrderName,
+    apportion,
+    checked_parties,
+    checked_shares,
+    split_holdout,
+    stratification,
+)
 from fedleak.data.spec import check_options
 
 
@@ -120,9 +127,6 @@ def _check_all_assigned(columns: Iterable[str], owner: Mapping[str, str]) -> Non
             f"every column must belong to a party; no party holds {listed(orphans)}. "
             'Give them to a party, or set unassigned = "drop"'
         )
-
-
-OrderName = Literal["table", "shuffled"]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import DataError
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Party, setting
-from fedleak.data.partition.by_columns import OrderName
 from fedleak.data.partition.shares import (
+    OrderName,
     Rows,
     apportion,
     checked_parties,

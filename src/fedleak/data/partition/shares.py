@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import DataError
 from fedleak.core.whole.federation import Slice
+
+OrderName = Literal["table", "shuffled"]
+MAX_STRATA = 1000
 
 
 def checked_shares(shares: Mapping[str, float]) -> Mapping[str, float]:
@@ -56,9 +59,6 @@ def checked_parties(parties: tuple[str, ...]) -> tuple[str, ...]:
 
 def _listed(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{party} {share:g}" for party, share in shares.items())
-
-
-MAX_STRATA = 1000
 
 
 class Rows(Protocol):

@@ -17,7 +17,10 @@ from numpy.lib import format as npy
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import DataError, MissingExtraError, nearest_or_list
 from fedleak.data.raw_table import RawTable, from_arrays
-from fedleak.data.sources import text_files as files
+from fedleak.data.sources import text_files
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _COLUMN_NAMES = ("columns", "names", "marker")
 _TARGET_NAMES = ("targets", "env")
@@ -107,9 +110,9 @@ def _joined(path: Path, arrays: Mapping[str, AnyArray], letter: str) -> AnyArray
 
 def _check_archive(path: Path, archive: zipfile.ZipFile) -> None:
     n_bytes = sum(member.file_size for member in archive.infolist())
-    if n_bytes > files.MAX_FILE_BYTES:
+    if n_bytes > text_files.MAX_FILE_BYTES:
         raise DataError(
-            f"{path} must hold at most {files.MAX_FILE_BYTES:,} bytes once decompressed; it declares {n_bytes:,}"
+            f"{path} must hold at most {text_files.MAX_FILE_BYTES:,} bytes once decompressed; it declares {n_bytes:,}"
         )
     for member in archive.infolist():
         if not member.filename.endswith(".npy"):
@@ -137,10 +140,6 @@ def _declared_array_bytes(stream: IO[bytes]) -> int:
     return n_cells * dtype.itemsize
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 def read_parquet(path: Path) -> pd.DataFrame:
     try:
         import pyarrow as pa
@@ -165,8 +164,8 @@ def _check_parquet_size(path: Path, metadata: object) -> None:
     n_groups: int = metadata.num_row_groups  # type: ignore[attr-defined]
     n_bytes = sum(metadata.row_group(i).total_byte_size for i in range(n_groups))  # type: ignore[attr-defined]
     n_cells: int = metadata.num_rows * metadata.num_columns  # type: ignore[attr-defined]
-    if max(n_bytes, 8 * n_cells) > files.MAX_FILE_BYTES:
+    if max(n_bytes, 8 * n_cells) > text_files.MAX_FILE_BYTES:
         raise DataError(
-            f"{path} must hold at most {files.MAX_FILE_BYTES:,} bytes once decompressed; "
+            f"{path} must hold at most {text_files.MAX_FILE_BYTES:,} bytes once decompressed; "
             f"it declares {max(n_bytes, 8 * n_cells):,}. Give a sample of its rows"
         )

@@ -11,6 +11,9 @@ from urllib.error import HTTPError
 
 from fedleak.core.errors import DataError, nearest
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 FOLDER_VARIABLE = "FEDLEAK_DATA"
 SUFFIXES = (".csv.gz", ".csv", ".tsv.gz", ".tsv", ".parquet", ".npz")
 
@@ -110,9 +113,6 @@ def not_found(name: str) -> DataError:
     )
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 BUNDLED_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 BUNDLED_TARGET = "target"
 
@@ -130,10 +130,7 @@ def bundled_frame(name: str) -> pd.DataFrame:
     return frame
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-REMEDY = "download the table, then give its path, or put it into the folder that FEDLEAK_DATA names"
+WITHOUT_NETWORK = "download the table, then give its path, or put it into the folder that FEDLEAK_DATA names"
 
 
 def openml_frame(reference: str) -> tuple[pd.DataFrame, str | None, str]:
@@ -153,15 +150,19 @@ def openml_frame(reference: str) -> tuple[pd.DataFrame, str | None, str]:
             f"openml:{reference} must be a data set on openml.org; it answered {error.code} {error.reason}"
         ) from error
     except OSError as error:  # URLError and TimeoutError are kinds of it
-        raise DataError(f"openml:{reference} needs a network, and there is none ({_short(error)}); {REMEDY}") from error
+        raise DataError(
+            f"openml:{reference} needs a network, and there is none ({_first_line_of(error)}); {WITHOUT_NETWORK}"
+        ) from error
     except ValueError as error:  # unknown name or id, or a sparse table that cannot become a frame
-        raise DataError(f"openml:{reference} must be a dense table on openml.org; got: {_short(error)}") from error
+        raise DataError(
+            f"openml:{reference} must be a dense table on openml.org; got: {_first_line_of(error)}"
+        ) from error
     targets = list(bunch.target_names or [])
     details = bunch.details or {}
     exact = f"openml:{details.get('id', reference)} ({details.get('name', reference)}, v{details.get('version', '?')})"
     return bunch.frame, targets[0] if len(targets) == 1 else None, exact
 
 
-def _short(error: BaseException) -> str:
+def _first_line_of(error: BaseException) -> str:
     reason = getattr(error, "reason", None) or error
     return (str(reason).strip().splitlines() or [type(error).__name__])[0]

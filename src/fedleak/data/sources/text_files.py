@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Literal
 from fedleak.core.errors import DataError, nearest
 from fedleak.data.raw_table import checked_names
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MAX_FILE_BYTES = 512 * 1024**2  # after decompression; a 1-million-row table of 50 columns stays below it
 
 N_PATH_CHARS_SHOWN = 200
@@ -64,10 +67,6 @@ def _neighbour(path: Path) -> str:
         return nearest(path.name, [entry.name for entry in path.absolute().parent.iterdir()])
     except OSError:
         return ", and its folder does not exist either"
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def read_delimited(path: Path, missing_marks: Collection[str] = ()) -> pd.DataFrame:

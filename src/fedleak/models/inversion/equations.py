@@ -14,7 +14,6 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
-from fedleak.models.inversion.rounding_errors import rounding_errors
 from fedleak.models.score_models import LinearModel, Link
 
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
@@ -23,6 +22,9 @@ RANK_TOLERANCE = 1e-10
 ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
 ANYTHING = 1e12  # of a logarithm that may be off by any amount
 SMALLEST_NORMAL = 1e-300  # a smaller confidence has lost its last digits
+# Last digits by which a sum of this size may be off, on the model's side and on the reader's: at least, and for each
+# term of a long sum. 500 terms of one sign come to a sixth of that.
+FLOAT_ERRORS, PER_TERM = 4.0, 1 / 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,17 @@ def score_equations(
             np.where(usable[rows], size[rows], 0.0) @ np.abs(difference).T,
             len(model.columns),
         )
+
+
+def rounding_errors(equations: ScoreEquations, confidences: FloatArray) -> FloatArray:
+    """(rows, equations): how far rounding errors alone can put an equation off, from the size of its terms."""
+    return np.asarray(max(FLOAT_ERRORS, PER_TERM * equations.n_terms) * last_digit(confidences) * equations.size)
+
+
+def last_digit(confidences: FloatArray) -> float:
+    """Half a unit in the last place: of single precision where every confidence is a single-precision number."""
+    single = bool(np.array_equal(confidences, confidences.astype(np.float32)))
+    return float(np.finfo(np.float32 if single else np.float64).eps) / 2
 
 
 def numerical_rank(singular: FloatArray) -> int:

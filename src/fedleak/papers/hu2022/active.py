@@ -26,6 +26,7 @@ from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.hu2022.printed import N_SLOTS
 from fedleak.papers.hu2022.tables import deal, table_of
+from fedleak.papers.summaries import means
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -167,7 +168,7 @@ def _row(width: int, batch_size: int, adversary: str, results: list[tuple[dict[s
         "adversary": adversary,
         "key_bits": KEY_BITS,
     }
-    measured = {name: float(np.mean([one[name] for one, _ in results])) for name in results[0][0]}
+    measured = means([one for one, _ in results])
     # Kolmogorov-Smirnov against the uniform distribution that honest masks give.
     measured["uniform_p_value"] = float(kstest([value for _, seen in results for value in seen], "uniform").pvalue)
     paper = {

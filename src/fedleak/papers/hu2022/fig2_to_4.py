@@ -20,9 +20,9 @@ from fedleak.papers.hu2022.training_by_epoch import (
     gather,
     one_seed,
     opened_epochs,
-    panel,
     paper_noise,
 )
+from fedleak.papers.panels import panel_by_epoch
 from fedleak.trial.progress import Progress
 
 QUICK_ROWS = 1280
@@ -123,7 +123,9 @@ class Fig2(DefendedTraining):
         return mnist_cases()
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
-        return tuple(panel(picked(rows), figure, figure.replace("_", " "), ("epsilon",)) for figure in self.figures)
+        return tuple(
+            panel_by_epoch(picked(rows), figure, figure.replace("_", " "), ("epsilon",)) for figure in self.figures
+        )
 
 
 def mnist_cases() -> list[Case]:
@@ -165,9 +167,9 @@ class Fig3(DefendedTraining):
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         as_is = [row for row in rows if row.setting["epsilon"] is None and row.setting["initialisation"] == "xavier"]
         return (
-            panel(picked(rows), "success", "success of the label attack (Xavier)", ("epsilon",)),
-            panel(picked(rows), "weight_norm", "norm of the weights (Xavier)", ("epsilon",)),
-            panel(as_is, "success", "success without defense, by scale of the rows", ("rows",)),
+            panel_by_epoch(picked(rows), "success", "success of the label attack (Xavier)", ("epsilon",)),
+            panel_by_epoch(picked(rows), "weight_norm", "norm of the weights (Xavier)", ("epsilon",)),
+            panel_by_epoch(as_is, "success", "success without defense, by scale of the rows", ("rows",)),
         )
 
 
@@ -191,6 +193,6 @@ class Fig4(DefendedTraining):
         scaled = [row for row in rows if row.setting["rows"] != UNIT_NORM] or list(rows)
         chosen = [row for row in scaled if row.setting["epsilon"] in (None, 0.5)]
         return tuple(
-            panel(chosen, figure, figure.replace("_", " "), ("initialisation", "epsilon"))
+            panel_by_epoch(chosen, figure, figure.replace("_", " "), ("initialisation", "epsilon"))
             for figure in ("test_accuracy", "success", "weight_norm")
         )

@@ -14,6 +14,7 @@ from fedleak.core.attack import Attack, Guess, Reference, Status
 from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
+from fedleak.papers.summaries import means
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -43,7 +44,7 @@ class Hardness(Experiment):
                 progress.advance()
             yield Row(
                 {"data": source, "columns": width, "rows": N_ROWS, "batch_size": BATCH_SIZE, "epochs": EPOCHS},
-                {name: float(np.mean([one[name] for one in results])) for name in results[0]},
+                means(results),
                 {"values_identifiable": 0.0},
                 note="shares of seeds; errors within 1e-6 of the largest. A rotation hides the values (theorem 3.6), "
                 "scores and inner products are not",

@@ -14,6 +14,7 @@ from fedleak.core.whole.run import MemorySink
 from fedleak.deviations import DEVIATIONS
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
+from fedleak.papers.summaries import standard_error
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -95,7 +96,6 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
     own = N_COLUMNS // case.n_parties
     enough = case.batch_size <= own * len(case.coalition) or case.method.deviation is not None
     small = case.initialisation != "normal"
-    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
     return Row(
         {
             "parties": case.n_parties,
@@ -106,11 +106,7 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
             "initialisation": case.initialisation,
             "rows": "longest has norm 1" if case.scaling.endswith("norm") else "standardised",
         },
-        {
-            "success": float(scores.mean()),
-            "success_low": float(scores.mean()) - error,
-            "success_high": float(scores.mean()) + error,
-        },
+        standard_error("success", scores),
         {"success": 1.0} if enough and small else None,
         {"success": majority},
         note="a row that the attack leaves open counts as wrong; the paper's figure is theorem 4.10",

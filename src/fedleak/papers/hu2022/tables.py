@@ -15,6 +15,7 @@ from fedleak.data import DataSpec, EncodedTable, load_images, load_table
 
 N_CREDIT_TEST = 3000
 ACTIVE, PASSIVE = "active", "passive"
+_LABELS: Mapping[str, Mapping[str, object]] = {"vehicle_scale": {"task": "multiclass"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +94,6 @@ def federation(rows: Rows, settings: Settings) -> Federation:
 def table_of(source: str, scaling: str, drop: tuple[str, ...] = ()) -> EncodedTable:
     spec = DataSpec(source=source, scaling=scaling, drop=drop, **_LABELS.get(source, {}))  # type: ignore[arg-type]
     return load_table(spec)
-
-
-_LABELS: Mapping[str, Mapping[str, object]] = {"vehicle_scale": {"task": "multiclass"}}
 
 
 def deal(

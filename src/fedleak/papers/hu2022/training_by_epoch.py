@@ -18,14 +18,19 @@ from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.whole.run import MemorySink
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.packed_products import PackedProducts
-from fedleak.papers.experiment import Curve, Panel, Row
+from fedleak.papers.experiment import Row
 from fedleak.papers.hu2022.printed import BATCH_SIZE, BUDGET_ROUNDS, DELTA, GRADIENT_BOUND, LEARNING_RATE
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
+from fedleak.papers.summaries import standard_error
 from fedleak.protocols.linear.member import batches, initial_weights
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels, noise_levels
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.randomness import stream
+
+FIGURES = ("train_accuracy", "test_accuracy", "success", "weight_norm")
+SCORED_ON_TRUE = "criterion 4.2 on the true residual with the active party's noise, which packed products open exactly"
+SCORED_BY_ATTACK = "criterion 4.2 on residuals that the passive party opened by packed products (batches of 256)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,7 @@ def train(
     epochs: int,
     rng: np.random.Generator,
 ) -> Iterator[Round]:
+    """Algorithm 3 in plain floating point: the same descent as the protocol's, without its messages."""
     order_rng, weight_rng, noise_rng = rng.spawn(3)
     n_columns = rows.train.shape[1]
     half = n_columns // 2
@@ -75,10 +81,6 @@ def _noise(levels: NoiseLevels | None, count: int, rng: np.random.Generator) -> 
 
 def accuracy(weights: FloatArray, rows: FloatArray, labels: IntArray) -> float:
     return float(np.mean((rows @ weights > 0) == (labels > 0)))
-
-
-FIGURES = ("train_accuracy", "test_accuracy", "success", "weight_norm")
-SCORED_ON_TRUE = "criterion 4.2 on the true residual with the active party's noise, which packed products open exactly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +138,6 @@ def gather(runs: Sequence[dict[str, FloatArray]]) -> Curves:
     return Curves({name: np.array([run[name] for run in runs]) for name in runs[0]})
 
 
-def banded(name: str, values: FloatArray) -> dict[str, float]:
-    """Mean over seeds, with one standard error below and above, as the paper draws it."""
-    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    mean = float(values.mean())
-    return {name: mean, f"{name}_low": mean - error, f"{name}_high": mean + error}
-
-
 def epoch_rows(
     setting: dict[str, ScalarValue], curves: Curves, names: Sequence[str], note: str, *, every: bool = True
 ) -> list[Row]:
@@ -152,37 +147,15 @@ def epoch_rows(
     return [
         Row(
             {**setting, "epoch": epoch + 1},
-            {key: value for name in names for key, value in banded(name, curves.by_name[name][:, epoch]).items()},
+            {
+                key: value
+                for name in names
+                for key, value in standard_error(name, curves.by_name[name][:, epoch]).items()
+            },
             note=note,
         )
         for epoch in shown
     ]
-
-
-def panel(rows: Sequence[Row], figure: str, title: str, by: Sequence[str]) -> Panel:
-    """One curve for each distinct combination of the settings ``by``."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if figure in row.measured:
-            groups.setdefault(", ".join(_shown(key, row.setting.get(key)) for key in by), []).append(row)
-    curves = [
-        Curve(
-            label,
-            [float(row.setting["epoch"] or 0) for row in group],
-            [float(row.measured[figure] or 0.0) for row in group],
-            [float(row.measured[f"{figure}_low"] or 0.0) for row in group],
-            [float(row.measured[f"{figure}_high"] or 0.0) for row in group],
-        )
-        for label, group in groups.items()
-    ]
-    return Panel(title, "epoch", figure.replace("_", " "), curves)
-
-
-def _shown(key: str, value: object) -> str:
-    return "no noise" if key == "epsilon" and value is None else f"ε = {value}" if key == "epsilon" else str(value)
-
-
-SCORED_BY_ATTACK = "criterion 4.2 on residuals that the passive party opened by packed products (batches of 256)"
 
 
 def opened_epochs(

@@ -13,6 +13,7 @@ from fedleak.defenses.changed_settings import FreshBatches, LargerBatch, LocalSt
 from fedleak.defenses.inexact_sharing import SelectiveSharing, UpdateNoise
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2019.chain import Rows, attack, run, score, two_parties
+from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -71,13 +72,13 @@ class DefensesExperiment(Experiment):
         return Row(
             setting={"defense": label, "columns": COLUMNS, "rows": VICTIM_ROWS, "runs": len(train)},
             measured={
-                "cells_right": float(np.mean(cells)) if cells else None,
+                "cells_right": mean(cells),
                 "scored_share": len(cells) / len(train),
                 "inner_products_exact_share": float(np.mean(sums)),
                 "train_accuracy": float(np.mean(train)),
                 "test_accuracy": float(np.mean(test)),
             },
-            baseline={"cells_right": float(np.mean(baselines)) if baselines else None},
+            baseline={"cells_right": mean(baselines)},
             note=", ".join(f"{status} {count}" for status, count in sorted(outcomes.items())),
         )
 

@@ -25,6 +25,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.errors import MissingExtraError
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2019.printed import TABLE_1
+from fedleak.papers.summaries import mean
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -32,6 +33,10 @@ COMPARED = ((8, 20), (9, 20))  # where the integer program gets as many instance
 QUICK_CELLS = ((3, 5), (9, 5), (8, 20), (9, 20), (11, 20))
 BUDGET_SECONDS = 10.0
 REPEATS = 20
+SCALE_GRID = ((24, 50), (48, 100), (64, 100), (80, 100), (96, 150), (96, 120), (112, 150), (128, 160))
+QUICK_SCALE_GRID = ((24, 50), (48, 100), (64, 100), (96, 150))
+SEVERAL_UP_TO = 80  # rows; larger tables get one instance each
+SCALE_BUDGET_SECONDS = 120.0
 
 
 def random_table(m: int, d: int, seed: int) -> IntArray:
@@ -112,13 +117,7 @@ def _share_right(tables: list[IntArray], ours: list[tuple[BinaryTables, float]])
         for table, (found, _) in zip(tables, ours, strict=True)
         if found.outcome is Outcome.UNIQUE
     ]
-    return float(np.mean(right)) if right else None
-
-
-SCALE_GRID = ((24, 50), (48, 100), (64, 100), (80, 100), (96, 150), (96, 120), (112, 150), (128, 160))
-QUICK_SCALE_GRID = ((24, 50), (48, 100), (64, 100), (96, 150))
-SEVERAL_UP_TO = 80  # rows; larger tables get one instance each
-SCALE_BUDGET_SECONDS = 120.0
+    return mean(right)
 
 
 class Scale(Experiment):

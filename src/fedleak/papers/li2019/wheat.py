@@ -13,6 +13,7 @@ from fedleak.data import load_table
 from fedleak.data.spec import DataSpec
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2019.chain import Rows, attack, run, score, two_parties
+from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -73,15 +74,15 @@ class Wheat(Experiment):
             setting={"rows": m, "columns": d, "sub_tables": n, "models": "curious batches shuffled"},
             measured={
                 "certified_share": outcomes[Status.RECOVERED] / n,
-                "cells_right_if_certified": float(np.mean(right)) if right else None,
+                "cells_right_if_certified": mean(right),
                 "worst_if_certified": min(right) if right else None,
                 "undetermined_share": outcomes[Status.UNDETERMINED] / n,
                 "partial_share": outcomes[Status.PARTIAL] / n,
-                "cells_right_where_scored": float(np.mean(cells)) if cells else None,
+                "cells_right_where_scored": mean(cells),
             },
             baseline={
                 "certified_share": float(np.mean(by_columns_alone)),
-                "cells_right_if_certified": float(np.mean(baselines)) if baselines else None,
+                "cells_right_if_certified": mean(baselines),
             },
             note="baseline of the certified share: columns alone generate ℤᵐ, without the column of ones",
         )

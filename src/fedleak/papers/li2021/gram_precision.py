@@ -16,6 +16,7 @@ from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import VerticalCase
 from fedleak.papers.li2021.vertical_run import attackers_view, run_case
+from fedleak.papers.summaries import mean_max
 from fedleak.trial.progress import Progress
 
 ENCODED, UNROUNDED = 40, 52  # 52 bits of fraction are all that a float64 near 1 has
@@ -42,8 +43,7 @@ class GramPrecision(Experiment):
                     measured={
                         "naive_error": naive,
                         "rank_aware_error": aware,
-                        "rank_aware_over_naive": float(np.mean([b / a for a, b in found])),
-                        "rank_aware_over_naive_high": max(b / a for a, b in found),
+                        **mean_max("rank_aware_over_naive", [b / a for a, b in found]),
                     },
                     note="one recurring batch, 100 rounds, logistic; the naive side is eq. 3 for all pairs of rounds",
                 )

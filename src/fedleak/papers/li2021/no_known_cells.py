@@ -24,6 +24,7 @@ from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.tables import paper_table
 from fedleak.papers.li2021.vertical_run import ATTACKER, VICTIM, VerticalRun, attackers_view, federation_of
+from fedleak.papers.summaries import mean
 from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiter, VerticalLinearArbiterSettings
 from fedleak.trial.progress import Progress
 
@@ -94,7 +95,7 @@ def _prepare(case: _Case, seed: int) -> _Prepared:
     federation = federation_of(data.own, data.rows, data.labels, settings, logistic=False)
     hooks = FakeFeatures(count=n_fake).hooks(ATTACKER)
     run = VerticalLinearArbiter().run(federation, rng=rng, hooks=hooks, sink=MemorySink())
-    result = VerticalRun(run, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True, 0.0)
+    result = VerticalRun(run, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True)
     ids, gram = certain_gram_of(attackers_view(result), rng)
     if not isinstance(gram, GramEstimate):
         raise AssertionError(f"the experiment's own trajectory must identify the inner products: {gram.why}")
@@ -108,8 +109,8 @@ def _row(case: _Case, kind: str, with_weights: bool, runs: list[_Prepared]) -> R
     return Row(
         setting={"data": case.data, "knowledge": kind, "weights_stolen": with_weights, "victim_features": _width(runs)},
         measured={
-            "relative_error": float(np.mean([one[0] for one in answered])) if answered else None,
-            "cells_recovered": float(np.mean([one[1] for one in answered])) if answered else None,
+            "relative_error": mean([one[0] for one in answered]),
+            "cells_recovered": mean([one[1] for one in answered]),
             "recovered_runs": float(sum(one[2] for one in answered)),
             "answered_runs": float(len(answered)),
             "relative_error_without_knowledge": float(np.mean([one[0] for one in reference])),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,17 +16,21 @@ from fedleak.attacks.inversion.rotation_problem import factor_of
 from fedleak.attacks.inversion.rotation_search import search
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Guess, Reference, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import TABLE2, TABLE3, VerticalCase
-from fedleak.papers.li2021.tables import WIDE, CellPlan, plan_cells
+from fedleak.papers.li2021.tables import WIDE, CellPlan, plan_cells, relative_error
 from fedleak.papers.li2021.vertical_run import VICTIM, VerticalRun, attackers_view, run_case
+from fedleak.papers.summaries import mean, min_max
 from fedleak.trial.progress import Progress
 
 QUICK_FEATURES = 16  # wider victims are left to the full run
+EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)  # further known cells, until one solution is left
+EXTRAS_A_ROW = (1, 2, 3, 4, 6)
+GOOD_CELL_ERROR = 1e-6  # expected, relative to a typical cell: beyond it shuffled batches are tried too
 
 
 class _VerticalTable(Experiment):
@@ -72,36 +76,18 @@ def _row(case: VerticalCase, found: Sequence[Measured]) -> Row:
             "batch_rows": case.samples,
         },
         measured={
-            "relative_error": _mean(errors),
-            "relative_error_low": _extreme(errors, min),
-            "relative_error_high": _extreme(errors, max),
-            "seconds": _mean([one.seconds for one in found]),
-            "known_data_ratio": _mean([one.kdr for one in found]),
-            "solutions_with_papers_cells": _mean([one.n_solutions for one in found]),
-            "gram_error": _mean([one.gram_error for one in found]),
-            "relative_error_from_exact_gram": _mean([one.exact_gram_error for one in found]),
+            **min_max("relative_error", errors),
+            "seconds": mean([one.seconds for one in found]),
+            "known_data_ratio": mean([one.kdr for one in found]),
+            "solutions_with_papers_cells": mean([one.n_solutions for one in found]),
+            "gram_error": mean([one.gram_error for one in found]),
+            "relative_error_from_exact_gram": mean([one.exact_gram_error for one in found]),
             "inverted_runs": float(sum(error is not None for error in errors)),
         },
         paper={"relative_error": case.relative_error, "seconds": case.seconds, "known_data_ratio": case.kdr},
-        baseline={"relative_error": float(np.mean([one.baseline_error for one in found]))},
+        baseline={"relative_error": mean([one.baseline_error for one in found])},
         note=" | ".join(dict.fromkeys(one.note for one in found)),
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    """Over the runs that gave a figure; how many did stands beside it."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
-
-
-def _extreme(values: Sequence[float | None], which: Callable[[Sequence[float]], float]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(which(known)) if known else None
-
-
-EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)  # further known cells, until one solution is left
-EXTRAS_A_ROW = (1, 2, 3, 4, 6)
-GOOD_CELL_ERROR = 1e-6  # expected, relative to a typical cell: beyond it shuffled batches are tried too
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +105,7 @@ class Measured:
 def measure_case(case: VerticalCase, *, logistic: bool, seed: int) -> Measured:
     result, ids, gram = _trajectory(case, logistic, seed)
     median = np.median(result.rows, axis=0)
-    baseline = _relative_error(np.broadcast_to(median, result.rows.shape), result.rows, Knowledge())
+    baseline = relative_error(np.broadcast_to(median, result.rows.shape), result.rows, Knowledge(), VICTIM)
     where = f"{'shuffled mini-batches' if result.shuffled else 'one recurring batch'}, {len(result.rows)} rows"
     where += f", {result.n_rounds} rounds, {result.n_fake} fake features"
     if isinstance(gram, NotIdentified):
@@ -164,7 +150,7 @@ def _solve(
         if guess.status is Status.RECOVERED:
             break
     kdr = len(knowledge.cells[0].values) / result.rows.size
-    error = _relative_error(guess.values, result.rows, knowledge) if guess.status is Status.RECOVERED else None
+    error = relative_error(guess.values, result.rows, knowledge, VICTIM) if guess.status is Status.RECOVERED else None
     return guess, error, kdr, seconds, n_extra
 
 
@@ -211,9 +197,3 @@ def _exact_gram(result: VerticalRun) -> GramEstimate:
     weights = result.run.truth.of(Secret(SecretKind.WEIGHTS, VICTIM)).values[:, 0]
     factor = factor_of(result.rows @ result.rows.T, width)
     return GramEstimate(factor, result.rows @ weights, "the truth", 1.0, width, 1e-15, 1e-12)
-
-
-def _relative_error(guess: FloatArray, truth: FloatArray, knowledge: Knowledge) -> float:
-    """Mean error over mean absolute value, as the paper has it, over the cells that were not known."""
-    unknown = ~knowledge.cell_mask(VICTIM, np.arange(len(truth)), truth.shape[1])
-    return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))

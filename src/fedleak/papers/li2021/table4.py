@@ -20,7 +20,8 @@ from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import TABLE4, HorizontalCase
-from fedleak.papers.li2021.tables import paper_table, plan_cells
+from fedleak.papers.li2021.tables import paper_table, plan_cells, relative_error
+from fedleak.papers.summaries import mean, mean_max
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinear, HorizontalLinearSettings
 from fedleak.trial.progress import Progress
 
@@ -61,7 +62,7 @@ def _measure(case: HorizontalCase, shuffled: bool, seed: int) -> _Measured:
     run, victim = _run(case, shuffled, seed)
     rng = np.random.default_rng([seed, 7])
     gram = column_gram(_view(run, Knowledge()))
-    baseline = _relative(np.broadcast_to(np.median(victim, axis=0), victim.shape), victim, Knowledge())
+    baseline = relative_error(np.broadcast_to(np.median(victim, axis=0), victim.shape), victim, Knowledge(), VICTIM)
     if isinstance(gram, NotIdentified):
         return _Measured(None, baseline, None, None, None, None, f"not identified: {gram.why}")
     true = victim.T @ victim
@@ -95,7 +96,7 @@ def _inverted(
             break
     kdr = len(knowledge.cells[0].values) / victim.size
     solved = guess.status is Status.RECOVERED
-    error = _relative(guess.values, victim, knowledge) if solved else None
+    error = relative_error(guess.values, victim, knowledge, VICTIM) if solved else None
     return _Measured(error, baseline, seconds, kdr, n_solutions, gram_error, guess.why)
 
 
@@ -135,14 +136,8 @@ def _view(run: Run, knowledge: Knowledge) -> View:
     return run.view((ATTACKER,), Secret(SecretKind.FEATURES, VICTIM), facts, knowledge=knowledge)
 
 
-def _relative(guess: FloatArray, truth: FloatArray, knowledge: Knowledge) -> float:
-    unknown = ~knowledge.cell_mask(VICTIM, np.arange(len(truth)), truth.shape[1])
-    return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))
-
-
 def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Row:
-    errors = [one.relative_error for one in found if one.relative_error is not None]
-    known = [one for one in found if one.kdr is not None]
+    errors = [one.relative_error for one in found]
     return Row(
         setting={
             "dataset": case.dataset,
@@ -152,15 +147,14 @@ def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Ro
             "attackers_batches": "shuffled" if shuffled else "all rows",
         },
         measured={
-            "relative_error": float(np.mean(errors)) if errors else None,
-            "relative_error_high": max(errors) if errors else None,
-            "seconds": float(np.mean([one.seconds for one in known])) if known else None,
-            "known_data_ratio": float(np.mean([one.kdr for one in known])) if known else None,
-            "solutions_with_papers_cells": float(np.mean([one.n_solutions for one in known])) if known else None,
-            "gram_error": float(np.mean([one.gram_error for one in known])) if known else None,
-            "inverted_runs": float(len(errors)),
+            **mean_max("relative_error", errors),
+            "seconds": mean([one.seconds for one in found]),
+            "known_data_ratio": mean([one.kdr for one in found]),
+            "solutions_with_papers_cells": mean([one.n_solutions for one in found]),
+            "gram_error": mean([one.gram_error for one in found]),
+            "inverted_runs": float(sum(error is not None for error in errors)),
         },
         paper={"relative_error": case.relative_error, "seconds": case.seconds, "known_data_ratio": case.kdr},
-        baseline={"relative_error": float(np.mean([one.baseline_error for one in found]))},
+        baseline={"relative_error": mean([one.baseline_error for one in found])},
         note=" | ".join(dict.fromkeys(one.note for one in found)),
     )

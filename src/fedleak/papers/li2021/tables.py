@@ -12,14 +12,6 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.data import DataSpec, load_table
 from fedleak.theory.rotation_freedom import staircase
 
-
-@dataclass(frozen=True, eq=False)
-class PaperTable:
-    values: FloatArray
-    labels: FloatArray  # standardised numbers, or 0 and 1
-    columns: tuple[str, ...]
-
-
 SPECS = {
     "motor-temperature": DataSpec(source="motor_temperature", drop=("profile_id",), task="regression"),
     "red-wine": DataSpec(source="wine_quality_red", task="regression"),
@@ -29,6 +21,14 @@ SPECS = {
     "fish": DataSpec(source="fish_market", drop=("Species",), task="regression"),
     "house": DataSpec(source="boston_housing", drop=("ZN", "CHAS", "NOX", "AGE", "RAD", "TAX", "B"), task="regression"),
 }
+WIDE = 20  # from so many columns on, random rows and minimal patterns are too ill-conditioned
+
+
+@dataclass(frozen=True, eq=False)
+class PaperTable:
+    values: FloatArray
+    labels: FloatArray  # standardised numbers, or 0 and 1
+    columns: tuple[str, ...]
 
 
 def paper_table(name: str, *, binary: bool) -> PaperTable:
@@ -65,9 +65,6 @@ def spanning_rows(values: FloatArray, count: int, rng: np.random.Generator) -> I
     return np.concatenate([chosen, rest])[:count].astype(np.int64)
 
 
-WIDE = 20  # from so many columns on, random rows and minimal patterns are too ill-conditioned
-
-
 @dataclass(frozen=True, eq=False)
 class CellPlan:
     """``order`` lists cells by flat position: those of the staircase first, then all others."""
@@ -100,3 +97,9 @@ def plan_cells(
         chosen.extend(int(row) * n_features + int(column) for column in columns)
     rest = rng.permutation(np.setdiff1d(np.arange(n_rows * n_features), chosen))
     return CellPlan(len(chosen), np.concatenate([np.array(chosen, dtype=np.int64), rest]).astype(np.int64))
+
+
+def relative_error(guess: FloatArray, truth: FloatArray, knowledge: Knowledge, owner: str) -> float:
+    """Mean error over mean absolute value, as the paper has it, over the cells that were not known."""
+    unknown = ~knowledge.cell_mask(owner, np.arange(len(truth)), truth.shape[1])
+    return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))

@@ -45,7 +45,6 @@ class VerticalRun:
     n_fake: int
     n_rounds: int
     shuffled: bool
-    utility: float
 
 
 def run_case(
@@ -68,8 +67,7 @@ def run_case(
     protocol = PROTOCOLS.get(federation.protocol)()
     run = protocol.run(federation, rng=rng, hooks=hooks, sink=MemorySink())
     n_epochs = settings.epochs
-    fit = next(iter(run.utility.values()), float("nan"))
-    return VerticalRun(run, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled, fit)
+    return VerticalRun(run, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled)
 
 
 def attackers_view(result: VerticalRun, knowledge: Knowledge | None = None) -> View:

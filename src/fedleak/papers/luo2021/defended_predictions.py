@@ -32,7 +32,7 @@ from fedleak.papers.luo2021.defended_trial import (
 )
 from fedleak.papers.luo2021.served_trial import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import REAL, paper_table
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -153,7 +153,7 @@ def _rows(setting: Mapping[str, ScalarValue], found: Mapping[str, list[dict[str,
 def _summaries(results: Sequence[Measured]) -> dict[str, float | None]:
     """Means over the trials that have the figure; only the error gets an interval."""
     errors = [result.figures["mse"] for result in results if result.figures]
-    return {**summary("mse", errors), **{k: v for k, v in _means(results).items() if k != "mse"}}
+    return {**student_95("mse", errors), **{k: v for k, v in _means(results).items() if k != "mse"}}
 
 
 def _means(results: Sequence[Measured]) -> dict[str, float | None]:

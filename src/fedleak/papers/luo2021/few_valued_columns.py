@@ -18,7 +18,7 @@ from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.served_trial import LR, NN, RF, SETTINGS, SPLIT, Served, serve, split_rows, trained
 from fedleak.papers.luo2021.tables import PaperTable, column_steps, paper_table
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import mean, student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -105,12 +105,12 @@ def _row(
     count, release, method = key
     setting: dict[str, ScalarValue] = {"data": table.name, "model": kind, "hidden columns": count}
     setting |= {"release": release, "method": method}
-    measured = summary("right_cells", [trial["right"] for trial in trials])
-    measured["mse"] = float(np.mean([trial["mse"] for trial in trials])) if trials else None
+    measured = student_95("right_cells", [trial["right"] for trial in trials])
+    measured["mse"] = mean([trial["mse"] for trial in trials])
     # The value that most cells of a column have, which an attacker does not know, and the constant 0.5.
     baseline = {
-        "right_cells": float(np.mean([trial["commonest"] for trial in trials])) if trials else None,
-        "mse": float(np.mean([trial["half"] for trial in trials])) if trials else None,
+        "right_cells": mean([trial["commonest"] for trial in trials]),
+        "mse": mean([trial["half"] for trial in trials]),
     }
     note = f"{n_seeds - len(trials)} of {n_seeds} trials skipped: {reason}" if reason else ""
     return Row(setting, measured, None, baseline, note)

@@ -13,10 +13,9 @@ from fedleak.core.payload import ScalarValue
 from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.metrics.error_by_correlation import mean_absolute_correlation, rank_correlation
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.papers.luo2021.fig5 import logistic
-from fedleak.papers.luo2021.served_trial import SETTINGS, SPLIT, serve, split_rows, target_columns
+from fedleak.papers.luo2021.served_trial import SETTINGS, SPLIT, logistic, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import student_95
 from fedleak.trial.progress import Progress
 
 CASES = (("bank", 0.4), ("credit", 0.3))
@@ -86,7 +85,7 @@ def _features(name: str, method: str, trials: Sequence[Trial]) -> Iterator[Row]:
     for feature in sorted({feature for trial in trials for feature in trial}):
         hidden = [trial[feature] for trial in trials if feature in trial]
         setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": feature}
-        measured = summary("mse", [float(figures[0]) for figures in hidden])
+        measured = student_95("mse", [float(figures[0]) for figures in hidden])
         means = np.mean(hidden, axis=0)
         measured |= {figure: float(mean) for figure, mean in zip(FIGURES[1:], means[1:], strict=True)}
         yield Row(setting, measured, note=f"unknown in {len(hidden)} trials")
@@ -98,7 +97,7 @@ def _together(name: str, method: str, trials: Sequence[Trial]) -> Row:
     measured: dict[str, float | None] = {}
     for figure, position in (("spearman_error_eq16", 1), ("spearman_error_eq17", 2)):
         found = [rank_correlation(of[0], of[position]) for of in columns]
-        measured |= summary(figure, [coefficient for coefficient in found if coefficient is not None])
+        measured |= student_95(figure, [coefficient for coefficient in found if coefficient is not None])
     setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": ALL}
     return Row(setting, measured, note="negative: features that correlate more are recovered better")
 

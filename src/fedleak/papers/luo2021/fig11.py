@@ -25,6 +25,7 @@ from fedleak.papers.luo2021.served_trial import (
     SPLIT,
     UNIFORM,
     Served,
+    logistic,
     reference_errors,
     serve,
     split_rows,
@@ -33,7 +34,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import means, student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -90,7 +91,7 @@ def _equality(table: PaperTable, seeds: Sequence[int], shares: Sequence[float], 
     found: dict[tuple[str, str], dict[float, list[Trial]]] = {}
     for seed in seeds:
         rows = split_rows(table, seed, fig5.SPLIT, most)
-        model = fig5.logistic(table, rows)
+        model = logistic(table, rows)
         for share in shares:
             target = target_columns(table, seed, share)
             for release, defense in RELEASES.items():
@@ -101,7 +102,7 @@ def _equality(table: PaperTable, seeds: Sequence[int], shares: Sequence[float], 
     for (release, method), by_share in found.items():
         yield from _rows(table, "LR", release, method, by_share)
         if all(len(by_share.get(share, ())) == len(seeds) for share in shares):
-            pooled = [_mean([by_share[share][i] for share in shares]) for i in range(len(seeds))]
+            pooled = [means([by_share[share][i] for share in shares]) for i in range(len(seeds))]
             yield _row(table, "LR", release, method, MEAN, pooled)
 
 
@@ -110,7 +111,7 @@ def _generative(table: PaperTable, seeds: Sequence[int], quick: bool) -> Iterato
     found: dict[str, list[Trial]] = {}
     for seed in seeds:
         rows = split_rows(table, seed, SPLIT, (3000, 500, 200 if quick else 600))
-        model = fig5.logistic(table, rows)
+        model = logistic(table, rows)
         for release in ("exact", "b=1", "b=3"):
             target = target_columns(table, seed, 0.4)
             served = serve(table, rows.predict, target, model, SETTINGS, seed=seed, defense=RELEASES[release])
@@ -140,10 +141,6 @@ def _trial(served: Served, attack: Attack, seed: int, name: str) -> Trial:
     return found
 
 
-def _mean(trials: Sequence[Trial]) -> Trial:
-    return {key: float(np.mean([trial[key] for trial in trials])) for key in trials[0]}
-
-
 def _rows(
     table: PaperTable, model: str, release: str, method: str, by_share: dict[float, list[Trial]]
 ) -> Iterator[Row]:
@@ -154,7 +151,7 @@ def _rows(
 def _row(table: PaperTable, model: str, release: str, method: str, share: float | str, trials: Sequence[Trial]) -> Row:
     setting: dict[str, ScalarValue] = {"data": table.name, "model": model, "unknown share": share}
     setting |= {"release": release, "method": method}
-    measured = summary("mse", [trial["mse"] for trial in trials])
+    measured = student_95("mse", [trial["mse"] for trial in trials])
     measured["accuracy"] = float(np.mean([trial["accuracy"] for trial in trials]))
     note = f"zeros floored at {ZERO_FLOOR:g}" if method == EqualitySolving.name and release != "exact" else ""
     return Row(setting, measured, None, {"mse": float(np.mean([trial["random"] for trial in trials]))}, note)

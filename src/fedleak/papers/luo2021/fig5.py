@@ -19,7 +19,6 @@ from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.alignment import answers_of
 from fedleak.metrics.cell_metrics import squared_errors
-from fedleak.models.joint_training import train_logistic
 from fedleak.models.model import Model
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021.printed import ERROR_BELOW_THRESHOLD, ERROR_BOUND
@@ -27,6 +26,7 @@ from fedleak.papers.luo2021.served_trial import (
     SETTINGS,
     UNIFORM,
     Rows,
+    logistic,
     reference_errors,
     serve,
     split_rows,
@@ -34,8 +34,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import summary
-from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.papers.summaries import student_95
 from fedleak.theory.prediction_bounds import error_bound
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -43,7 +42,6 @@ from fedleak.trial.randomness import stream
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 SPLIT = (0.64, 0.16, 0.20)  # train, test, predict: the authors'
 ATTACKS = (EqualitySolving, EqualityProjection, EqualityBayes)
-LR_SETTINGS = PredictionSettings()
 
 
 class Fig5(Experiment):
@@ -74,21 +72,9 @@ class Fig5(Experiment):
         return panels_by(rows, "data", "unknown share", "method", "mse", y_label="MSE per feature")
 
 
-def logistic(table: PaperTable, rows: Rows) -> Model:
-    """The attacked model: trained to convergence, without bias, as in the authors' code."""
-    return train_logistic(
-        table.features[rows.train],
-        table.labels[rows.train],
-        table.columns,
-        table.n_classes,
-        l2=LR_SETTINGS.l2,
-        with_bias=False,
-    )
-
-
 def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, float]:
     """Errors of all methods in one trial, on the same predictions."""
-    served = serve(table, rows.predict, target_columns(table, seed, share), model, LR_SETTINGS, seed=seed)
+    served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
     truth = served.hidden
     errors = {attack.name: _cell_errors(served.attack(attack(), seed), truth) for attack in ATTACKS}
     if served.knowledge.columns:  # no column moves in steps: nothing that a grid could add
@@ -109,10 +95,10 @@ def _cell_errors(guess: Guess, truth: SecretValues) -> np.ndarray:
 def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
     n_target = max(1, round(share * len(table.columns)))
     exact = n_target <= table.n_classes - 1
-    baseline = summary("mse", [trial[UNIFORM] for trial in trials])
+    baseline = student_95("mse", [trial[UNIFORM] for trial in trials])
     beside = {"largest row loss", "bound", "rows whole"}
     for method in dict.fromkeys(name for trial in trials for name in trial if name not in beside):
-        measured = summary("mse", [trial[method] for trial in trials if method in trial])
+        measured = student_95("mse", [trial[method] for trial in trials if method in trial])
         if method == EqualityGrid.name:
             measured["rows_whole"] = float(np.mean([trial["rows whole"] for trial in trials if method in trial]))
             measured["trials"] = float(sum(method in trial for trial in trials))

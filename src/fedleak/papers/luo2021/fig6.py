@@ -18,7 +18,7 @@ from fedleak.papers.luo2021.fig5 import SHARES, SPLIT
 from fedleak.papers.luo2021.served_trial import Rows, Served, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.theory.prediction_bounds import count_paths
 from fedleak.trial.progress import Progress
@@ -104,7 +104,7 @@ def _rows(table: PaperTable, share: float, trials: Sequence[tuple[dict[str, Bran
     pooled = {method: sum((trial[method] for trial, _ in trials), Branching(0, 0)) for method in trials[0][0]}
     for method, counts in pooled.items():
         rates = [rate for trial, _ in trials if (rate := trial[method].rate) is not None]
-        measured = {**summary("cbr", rates), "cbr": counts.rate, "compared": float(counts.n_compared)}
+        measured = {**student_95("cbr", rates), "cbr": counts.rate, "compared": float(counts.n_compared)}
         if method != RANDOM_PATH:
             measured["candidate_paths"] = float(np.mean([left for _, left in trials]))
         setting: dict[str, ScalarValue] = {"data": table.name, "unknown share": share, "method": method}

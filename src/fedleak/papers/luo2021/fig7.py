@@ -34,7 +34,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -127,9 +127,9 @@ def _rows(table: PaperTable, kind: str, share: float, trials: Sequence[dict[str,
         figures = [name for name in ("mse", "cbr", CPU) if name in trials[0][method]]
         measured: dict[str, float | None] = {}
         for figure in figures:
-            measured |= summary(figure, [trial[method][figure] for trial in trials])
+            measured |= student_95(figure, [trial[method][figure] for trial in trials])
         if method == PosteriorInference.name:  # trial by trial: the columns of a trial move both errors alike
             gains = [trial[GenerativeRegressionNetwork.name]["mse"] - trial[method]["mse"] for trial in trials]
-            measured |= summary("mse_below_generative", gains)
+            measured |= student_95("mse_below_generative", gains)
         setting: dict[str, ScalarValue] = {"data": table.name, "model": kind, "unknown share": share, "method": method}
         yield Row(setting, measured, None, {"mse": baseline})

@@ -12,11 +12,18 @@ from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Panel, Row
-from fedleak.papers.luo2021.fig5 import logistic
-from fedleak.papers.luo2021.served_trial import SETTINGS, UNIFORM, reference_errors, serve, split_rows, target_columns
+from fedleak.papers.luo2021.served_trial import (
+    SETTINGS,
+    UNIFORM,
+    logistic,
+    reference_errors,
+    serve,
+    split_rows,
+    target_columns,
+)
 from fedleak.papers.luo2021.tables import paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -58,7 +65,7 @@ class Fig9(Experiment):
                 for method, errors in found.items():
                     setting: dict[str, ScalarValue] = {"data": name, "predictions": n_predictions}
                     setting |= {"method": method}
-                    yield Row(setting, summary("mse", errors), None, {"mse": float(np.mean(found[UNIFORM]))})
+                    yield Row(setting, student_95("mse", errors), None, {"mse": float(np.mean(found[UNIFORM]))})
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         return panels_by(rows, "data", "predictions", "method", "mse", y_label="MSE per feature")

@@ -29,6 +29,12 @@ from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.trial.randomness import stream
 
 ACTIVE, PASSIVE = "active party", "passive party"
+LR, RF, NN = "LR", "RF", "NN"
+SPLIT = (0.6, 0.2, 0.2)  # train, test, predict: the authors' for the attack on many predictions
+SETTINGS = PredictionSettings()
+# What an attack has to beat: the paper's two random guesses, the constant 0.5, and the true column mean.
+UNIFORM, GAUSSIAN, HALF = "uniform guess", "gaussian guess", "constant 0.5"
+COLUMN_MEAN = "column mean (unknown to the attacker)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +137,12 @@ def _columns(table: PaperTable, rows: IntArray, names: Sequence[str]) -> FloatAr
     return table.features[np.ix_(rows, np.array([table.columns.index(name) for name in names], dtype=np.int64))]
 
 
-LR, RF, NN = "LR", "RF", "NN"
-SPLIT = (0.6, 0.2, 0.2)  # train, test, predict: the authors' for the attack on many predictions
-SETTINGS = PredictionSettings()
-
-
 def trained(kind: str, table: PaperTable, rows: Rows, seed: int, *, epochs: int, dropout: float = 0.0) -> Model:
     """Logistic regression, forest (100 trees, depth 3, votes) or network (600-300-100)."""
     features, labels = table.features[rows.train], table.labels[rows.train]
     rng = stream(seed, "train", kind, table.name)
     if kind == LR:
-        return train_logistic(features, labels, table.columns, table.n_classes, l2=SETTINGS.l2, with_bias=False)
+        return logistic(table, rows)
     if kind == RF:
         return train_forest(
             features,
@@ -165,8 +166,16 @@ def trained(kind: str, table: PaperTable, rows: Rows, seed: int, *, epochs: int,
     )
 
 
-UNIFORM, GAUSSIAN, HALF = "uniform guess", "gaussian guess", "constant 0.5"
-COLUMN_MEAN = "column mean (unknown to the attacker)"
+def logistic(table: PaperTable, rows: Rows) -> Model:
+    """Trained to convergence, without bias, as in the authors' code."""
+    return train_logistic(
+        table.features[rows.train],
+        table.labels[rows.train],
+        table.columns,
+        table.n_classes,
+        l2=SETTINGS.l2,
+        with_bias=False,
+    )
 
 
 def reference_errors(truth: SecretValues, rng: np.random.Generator) -> dict[str, float]:

@@ -39,7 +39,7 @@ from fedleak.papers.luo2021.served_trial import (
     trained,
 )
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
-from fedleak.papers.summaries import summary
+from fedleak.papers.summaries import error_of_mean, student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -53,6 +53,11 @@ CASES: dict[int, tuple[str, dict[str, bool]]] = {
 }
 WHOLE, RANDOM_CASE = 5, 6
 EVERY_ROW = 10**9
+PENALTY_WEIGHTS = (-0.03, 0.0, 0.05, 0.25, 0.5)
+PUBLISHED_WEIGHT = GeneratorOptions().variance_weight
+AUTHORS_EPOCHS = 60
+AUTHORS_BATCH_ROWS = 64
+AUTHORS_LEARNING_RATE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -119,11 +124,11 @@ def _rows(set_up: SetUp, found: Mapping[int, list[dict[str, float]]]) -> Iterato
     errors = {case: np.array([trial["mse"] for trial in trials]) for case, trials in found.items()}
     ranked = sorted(errors, key=lambda case: float(errors[case].mean()))
     for case, of_case in errors.items():
-        measured = summary("mse", of_case.tolist())
-        measured["standard_error"] = _standard_error(of_case)
+        measured = student_95("mse", of_case.tolist())
+        measured["standard_error"] = error_of_mean(of_case)
         # Trials share columns and rows, so cases are compared trial by trial.
         measured["above_case_5"] = float((of_case - errors[WHOLE]).mean())
-        measured["above_case_5_standard_error"] = _standard_error(of_case - errors[WHOLE])
+        measured["above_case_5_standard_error"] = error_of_mean(of_case - errors[WHOLE])
         measured["rank"] = float(ranked.index(case) + 1)
         if case in CASES:
             measured["noise_variance"] = float(np.mean([trial["noise_variance"] for trial in found[case]]))
@@ -132,14 +137,6 @@ def _rows(set_up: SetUp, found: Mapping[int, list[dict[str, float]]]) -> Iterato
         about = CASES[case][0] if case in CASES else "random guess"
         setting: dict[str, ScalarValue] = {"set-up": set_up.name, "case": case, "what": about, "data": "bank"}
         yield Row(setting, measured, paper, {"mse": float(errors[RANDOM_CASE].mean())})
-
-
-def _standard_error(values: np.ndarray) -> float:
-    return float(np.std(values, ddof=1) / len(values) ** 0.5)
-
-
-PENALTY_WEIGHTS = (-0.03, 0.0, 0.05, 0.25, 0.5)
-PUBLISHED_WEIGHT = GeneratorOptions().variance_weight
 
 
 class Penalty(Experiment):
@@ -169,17 +166,17 @@ class Penalty(Experiment):
         for weight, errors in found.items():
             setting: dict[str, ScalarValue] = {"set-up": set_up.name, "data": table.name, "weight": weight}
             paper = {"mse": TABLE_3[WHOLE]} if weight == PUBLISHED_WEIGHT else None
-            yield Row(setting, summary("mse", errors), paper, {"mse": float(np.mean(guessed))})
-
-
-AUTHORS_EPOCHS = 60
-AUTHORS_BATCH_ROWS = 64
-AUTHORS_LEARNING_RATE = 1e-3
+            yield Row(setting, student_95("mse", errors), paper, {"mse": float(np.mean(guessed))})
 
 
 def one_sigmoid_a_class(
     table: PaperTable, rows: Rows, rng: np.random.Generator, *, epochs: int = AUTHORS_EPOCHS
 ) -> LinearModel:
+    """The logistic regression that the authors' code attacks with the generative network: one sigmoid a class.
+
+    It has a bias, and c classes give c equations on the inputs, not c - 1. It is trained by Adam on the cross-entropy
+    of the softmax of the sigmoids, which keeps both sigmoids away from certainty longer than a plain regression would.
+    """
     torch = load_torch("the authors' logistic regression")
     inputs = torch.tensor(table.features[rows.train], dtype=torch.float32)
     labels = torch.tensor(table.labels[rows.train])

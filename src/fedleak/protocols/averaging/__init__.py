@@ -1,1 +1,1 @@
-"""Parties hold different rows of the same columns."""
+"""Horizontal training: parties hold different rows of the same columns, and a server averages."""

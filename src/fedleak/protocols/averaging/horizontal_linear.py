@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, Table
+from fedleak.core.payload import Array
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -26,12 +27,12 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
-from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging.horizontal_training import (
     HorizontalSettings,
-    agree_on_masks,
-    first_weights,
+    RowMember,
     row_parties,
+    train_on_rows,
 )
 from fedleak.protocols.averaging.secure_sum import Masker
 
@@ -76,20 +77,17 @@ class HorizontalLinear(Protocol):
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
-        parties, server_party = row_parties(federation, settings.shuffled)
-        server_rng, *party_rngs = rng.spawn(1 + len(parties))
-        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
-        members = [
-            AveragingMember(party, Actor(party.name, party.role, hooks, sink, own), _options(party, settings))
-            for party, own in zip(parties, party_rngs, strict=True)
-        ]
-        for member in members:
-            member.introduce()
-        agree_on_masks([member.masker for member in members])
-        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
-        for number in range(settings.rounds):
-            start_round([server, *(member.actor for member in members)], number)
-            weights = _one_round(members, server, weights, settings)
+        parties, server = row_parties(federation, settings.shuffled)
+        weights = train_on_rows(
+            parties,
+            server,
+            settings,
+            join=lambda party, actor: AveragingMember(party, actor, _options(party, settings)),
+            one_round=partial(_one_round, settings=settings),
+            rng=rng,
+            hooks=hooks,
+            sink=sink,
+        )
         n_rows = max(len(party.train.ids) for party in parties)
         captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
         return Run(captured.transcript, captured.locals, _truth(parties), _utility(parties, weights))
@@ -173,22 +171,23 @@ class AveragingOptions:
     masked: bool
 
 
-class AveragingMember:
+class AveragingMember(RowMember):
+    """Steps on its own rows; its weights are averaged with the others'."""
+
     def __init__(self, party: Party, actor: Actor, options: AveragingOptions) -> None:
         assert party.train.labels is not None
-        self.actor = actor
         self._options = options
         self._ids = party.train.ids
-        self._features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
         self._labels = np.asarray(party.train.labels, dtype=np.float64)
-        self.masker = Masker(actor, options.fraction_bits, active=options.masked)
-        actor.record(steps.OWN_DATA, "features", Table(party.columns, self._ids, self._features))
-        actor.record(steps.OWN_DATA, "labels", Table(("label",), self._ids, self._labels[:, None]))
+        super().__init__(party, actor, self._labels, Masker(actor, options.fraction_bits, active=options.masked))
 
     def introduce(self) -> None:
         """Publish how the rows are numbered, and the masking key."""
         self.actor.publish(steps.ROW_IDS, Array(self._ids))
         self.masker.publish_key()
+
+    def begin(self, weights: FloatArray) -> None:
+        """Nothing to keep: the first model is public, and so are all later ones."""
 
     def contribution(self, weights: FloatArray) -> Words:
         """The party's weights after its own step, encoded and under its mask; its records hold what is under it."""
@@ -200,7 +199,7 @@ class AveragingMember:
 
     def _own_step(self, weights: FloatArray) -> FloatArray:
         """W - rate X^T (X W - Y) / batch (eq. 6, with the mean over the batch)."""
-        rows, labels = self._features, self._labels
+        rows, labels = self.features, self._labels
         if self._options.batch_size is not None:
             chosen = self.actor.rng.permutation(len(rows))[: self._options.batch_size]
             rows, labels = rows[chosen], labels[chosen]

@@ -19,7 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, Scalar, Table
+from fedleak.core.payload import Array, Scalar
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -27,15 +27,17 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
-from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging.horizontal_training import (
     SYNCHRONISED,
     HorizontalLogisticSettings,
-    agree_on_masks,
-    first_weights,
+    RowMember,
     row_parties,
+    train_on_rows,
 )
 from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round, check_threshold, opener
+
+MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
 
 
 class HorizontalLogistic(Protocol):
@@ -64,27 +66,21 @@ class HorizontalLogistic(Protocol):
 
     def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
-        parties, server_party = row_parties(federation, settings.shuffled, settings.ever_lost)
+        parties, server = row_parties(federation, settings.shuffled, settings.ever_lost)
         if settings.recovery_threshold:
             check_threshold(settings.recovery_threshold, len(parties))
-        server_rng, *party_rngs = rng.spawn(1 + len(parties))
-        server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
-        members = [
-            RowHolder(party, Actor(party.name, party.role, hooks, sink, own), settings)
-            for party, own in zip(parties, party_rngs, strict=True)
-        ]
-        for member in members:
-            member.introduce()
-        agree_on_masks([member.masker for member in members])
-        weights = first_weights(server, settings.initialisation, len(parties[0].columns))
-        for member in members:
-            member.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
-        actors = [server, *(member.actor for member in members)]
-        for number in range(settings.rounds):
-            start_round(actors, number)
-            weights = _one_round(members, server, weights, settings)
-        counts = [len(party.train.ids) for party in parties]
-        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), max(counts)))
+        weights = train_on_rows(
+            parties,
+            server,
+            settings,
+            join=partial(RowHolder, settings=settings),
+            one_round=partial(_one_round, settings=settings),
+            rng=rng,
+            hooks=hooks,
+            sink=sink,
+        )
+        n_rows = max(len(party.train.ids) for party in parties)
+        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
         utility = {
             "train_accuracy": accuracy(parties, weights, test=False),
             "test_accuracy": accuracy(parties, weights, test=True),
@@ -157,31 +153,30 @@ def _recovering(
     )
 
 
-class RowHolder:
+class RowHolder(RowMember):
     """Its actor, its rows, its labels as -1/+1, and its batches."""
 
     def __init__(self, party: Party, actor: Actor, settings: HorizontalLogisticSettings) -> None:
-        if party.train.labels is None or not np.isin(party.train.labels, (0, 1)).all():
+        labels = party.train.labels
+        if labels is None or not np.isin(labels, (0, 1)).all():
             raise InputError(f"labels of {party.name} must be 0 or 1; set [data] positive to the class that is 1")
-        self.party = party
-        self.actor = actor
+        super().__init__(party, actor, labels, Masker(actor, settings.fraction_bits))
         self._settings = settings
-        self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
-        self.signs: FloatArray = 2.0 * party.train.labels - 1.0
-        self.masker = Masker(actor, settings.fraction_bits)
+        self.signs: FloatArray = 2.0 * labels - 1.0
         self.recovering: RecoveringMasker | None = None
         if settings.recovery_threshold:
             self.recovering = RecoveringMasker(
                 actor, settings.fraction_bits, settings.recovery_threshold, self.masker.channels
             )
         self._order: IntArray = actor.rng.permutation(len(self.features))
-        actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
-        actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
 
     def introduce(self) -> None:
         """Publish the number of rows and the masking key."""
         self.actor.publish(steps.ROW_COUNT, Scalar(len(self.features)))
         self.masker.publish_key()
+
+    def begin(self, weights: FloatArray) -> None:
+        self.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
 
     def contribute(self, weights: FloatArray, rate: float) -> Words:
         """The party's masked update of a round; its records hold what it put under the mask."""
@@ -214,9 +209,6 @@ class RowHolder:
         rows = self.features[batch]
         gradient: FloatArray = rows.T @ (0.25 * (rows @ weights) - 0.5 * self.signs[batch])
         return gradient
-
-
-MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
 
 
 def truth_of(parties: Sequence[Party]) -> Truth:

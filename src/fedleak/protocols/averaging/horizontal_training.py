@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import inf
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fedleak.core import steps
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError
-from fedleak.core.payload import Array
+from fedleak.core.payload import Array, Table
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting
-from fedleak.protocols.actor import Actor
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.run import Sink
+from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.averaging.secure_sum import Masker
 
 SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"
@@ -108,11 +112,63 @@ def row_parties(
         if not len(party.train.ids) or party.train.labels is None:
             raise InputError(f"{party.name} must hold at least one row with its label")
     names = {party.name for party in parties}
-    for setting, named in (("shuffled", shuffled), ("dropouts", lost)):
+    for option, named in (("shuffled", shuffled), ("dropouts", lost)):
         for name in named:
             if name not in names:
-                raise InputError(f"{setting} must name active parties ({', '.join(sorted(names))}); got {name!r}")
+                raise InputError(f"{option} must name active parties ({', '.join(sorted(names))}); got {name!r}")
     return parties, servers[0]
+
+
+class RowMember(ABC):
+    """A party that holds rows: its actor, its rows, its side of the secure sum."""
+
+    def __init__(self, party: Party, actor: Actor, labels: AnyArray, masker: Masker) -> None:
+        self.actor = actor
+        self.masker = masker
+        self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
+        actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
+        actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, labels[:, None]))
+
+    @abstractmethod
+    def introduce(self) -> None:
+        """Publish what everybody may know of the party, its masking key among it."""
+
+    @abstractmethod
+    def begin(self, weights: FloatArray) -> None:
+        """Take the first model in."""
+
+
+MemberT = TypeVar("MemberT", bound=RowMember)
+
+
+def train_on_rows(
+    parties: Sequence[Party],
+    server_party: Party,
+    settings: HorizontalSettings,
+    *,
+    join: Callable[[Party, Actor], MemberT],
+    one_round: Callable[[Sequence[MemberT], Actor, FloatArray], FloatArray],
+    rng: np.random.Generator,
+    hooks: Sequence[Hook[Any]],
+    sink: Sink,
+) -> FloatArray:
+    """From introductions and the server's first model to the weights after the last round."""
+    server_rng, *party_rngs = rng.spawn(1 + len(parties))
+    server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
+    members = [
+        join(party, Actor(party.name, party.role, hooks, sink, own))
+        for party, own in zip(parties, party_rngs, strict=True)
+    ]
+    for member in members:
+        member.introduce()
+    agree_on_masks([member.masker for member in members])
+    weights = first_weights(server, settings.initialisation, len(parties[0].columns))
+    for member in members:
+        member.begin(weights)
+    for number in range(settings.rounds):
+        start_round([server, *(member.actor for member in members)], number)
+        weights = one_round(members, server, weights)
+    return weights
 
 
 def agree_on_masks(maskers: Sequence[Masker]) -> None:

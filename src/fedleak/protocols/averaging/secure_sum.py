@@ -16,9 +16,7 @@ from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import InputError, ProtocolError
 from fedleak.core.payload import Array, IntegerArray, Payload, Scalar, Tree
-from fedleak.crypto import fixed_point
-from fedleak.crypto import secret_sharing as channel
-from fedleak.crypto import secret_sharing as shamir
+from fedleak.crypto import fixed_point, secret_sharing
 from fedleak.crypto.secret_sharing import SHARE_BYTES, Share
 from fedleak.crypto.secure_aggregation import (
     KEY_BYTES,
@@ -111,14 +109,14 @@ class RecoveringMasker:
     def deal(self, announced: Mapping[str, Announcement], partners: Sequence[RecoveringMasker]) -> None:
         """A share of key and seed to every party, itself included."""
         self._announced = dict(announced)
-        key_shares = shamir.split(self._secrets.key.exponent, len(partners), self._threshold)
-        seed_shares = shamir.split(int.from_bytes(self._secrets.seed, "big"), len(partners), self._threshold)
+        key_shares = secret_sharing.split(self._secrets.key.exponent, len(partners), self._threshold)
+        seed_shares = secret_sharing.split(int.from_bytes(self._secrets.seed, "big"), len(partners), self._threshold)
         for partner, key_share, seed_share in zip(partners, key_shares, seed_shares, strict=True):
             if partner is self:
                 self._held[self.actor.name] = (key_share, seed_share)
                 continue
             name = partner.actor.name
-            sealed = channel.seal(
+            sealed = secret_sharing.seal(
                 self._channels[name],
                 _context(self.actor.name, name, self.actor.round),
                 key_share.to_bytes() + seed_share.to_bytes(),
@@ -128,7 +126,7 @@ class RecoveringMasker:
 
     def take(self, dealer: str, sealed: bytes) -> None:
         context = _context(dealer, self.actor.name, self.actor.round)
-        opened = channel.unseal(self._channels[dealer], context, sealed)
+        opened = secret_sharing.unseal(self._channels[dealer], context, sealed)
         self._held[dealer] = (Share.from_bytes(opened[:SHARE_BYTES]), Share.from_bytes(opened[SHARE_BYTES:]))
 
     def mask(self, vector: FloatArray) -> Words:

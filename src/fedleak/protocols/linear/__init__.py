@@ -1,1 +1,1 @@
-"""Parties hold different columns of the same rows."""
+"""Vertical linear models: parties hold different columns of the same rows and train together."""

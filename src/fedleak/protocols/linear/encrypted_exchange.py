@@ -34,6 +34,8 @@ from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
 from fedleak.protocols.linear.member import Member
 
+SHARE_BITS = 62  # what a fixed-point score fits in; zero shares are drawn wider, which hides it statistically
+
 
 class Terms(ABC):
     scale: ClassVar[float]  # the residual is the sum of the blocks over this
@@ -145,9 +147,6 @@ def exchange(
     unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask)
     result: list[int] = receiver.actor.compute(steps.UNMASK, unmasking, unmask)
     return result
-
-
-SHARE_BITS = 62  # what a fixed-point score fits in; zero shares are drawn wider, which hides it statistically
 
 
 def encrypted_gradients(

@@ -16,7 +16,7 @@ from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.payload import ScalarValue
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.crypto.cipher import check_key_bits
 
@@ -49,7 +49,7 @@ class VerticalLinearSettings(Settings):
 
 @dataclass(frozen=True)
 class ResidualRule:
-    """Both rules are linear in the scores, which is what homomorphic encryption allows.
+    """d = slope * (sum of all scores - target): linear in the scores, which is what homomorphic encryption allows.
 
     ``target`` is target_scale * label + target_shift. The loss is slope / 2 * (score - target)^2 + loss_shift.
     """
@@ -115,7 +115,7 @@ def member_capabilities(parties: tuple[PartyFacts, ...], coalition: tuple[str, .
     """What the data-holding members of a coalition have."""
     roles = {party.role for party in parties if party.name in coalition}
     found: frozenset[Capability] = frozenset()
-    if roles & {Role.ACTIVE, Role.PASSIVE}:
+    if roles & DATA_ROLES:
         found |= OF_A_MEMBER
     if Role.ACTIVE in roles:
         found |= {Capability.LABELS}

@@ -198,6 +198,8 @@ class VerticalLinearArbiterSettings(VerticalArbiterSettings):
 
 
 class VerticalLinearArbiter(VerticalWithArbiter):
+    """The residual is score minus label (eq. 1 of Li et al. 2021)."""
+
     name = "vertical-linear-arbiter"
     aliases = ("hetero-linr",)
     summary = "vertical linear regression with an arbiter that holds the key (the form of FATE)"
@@ -218,6 +220,8 @@ class VerticalLogisticArbiterSettings(VerticalArbiterSettings):
 
 
 class VerticalLogisticArbiter(VerticalWithArbiter):
+    """The residual is the Taylor one, linear in the scores."""
+
     name = "vertical-logistic-arbiter"
     aliases = ("hetero-lr",)
     summary = "vertical logistic regression with an arbiter that holds the key (the form of FATE)"

@@ -49,6 +49,7 @@ SOURCE_NOTES = {
 }
 # What only parties whose gradients are opened have.
 WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
+SHARE_BYTES = 8  # shares are residues modulo 2^64
 
 
 @dataclass(frozen=True)
@@ -202,9 +203,6 @@ def _true_values(
     signs = next(member.signs[batch] for member in members if member.signs is not None)
     total = sum(scores, np.zeros(len(batch)))
     return residual(total, signs, Approximation(settings.approximation)), scores
-
-
-SHARE_BYTES = 8  # shares are residues modulo 2^64
 
 
 def ideal_gradients(

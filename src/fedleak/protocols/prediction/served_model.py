@@ -148,6 +148,7 @@ def contributions(model: Model, rows: FloatArray, confidences: FloatArray) -> Fl
 
 
 def model_service(model: OpaqueModel, client: str) -> Service:
+    """The holder of an opaque model may ask it about any rows."""
     width = len(model.columns)
     spec = OracleSpec(
         SERVICE,

@@ -1,0 +1,25 @@
+"""A process that loads a view and every attack has loaded nothing of the whole run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+WHOLE = ("fedleak.core.whole", "fedleak.storage.capture_and_truth")
+
+
+def _loaded(program: str) -> list[str]:
+    code = textwrap.dedent(program) + f"\nimport sys\nprint(*[n for n in sys.modules if n.startswith({WHOLE})])"
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+
+
+@pytest.mark.parametrize("program", ["import fedleak.storage", "from fedleak.attacks import ATTACKS; list(ATTACKS)"])
+def test_nothing_of_the_whole_is_loaded(program: str) -> None:
+    assert _loaded(program) == []
+
+
+def test_a_capture_does_load_it() -> None:
+    assert set(WHOLE) <= set(_loaded("import fedleak.storage.capture_and_truth"))
