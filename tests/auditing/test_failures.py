@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from fedleak.attacks.residuals.residual_sign import ResidualSign
-from fedleak.auditing import runner
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.errors import DataError, InputError
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.whole.run import MemorySink
+from fedleak.defenses import inexact_sharing
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic
+from fedleak.trial import play
 from fedleak.trial.progress import Silent
 from scenarios import SMALL, changed
 
@@ -39,8 +40,9 @@ def by_attack(work: Audit) -> dict[tuple[str, str | None], Finding]:
 
 
 def audited(text: str = NAMED) -> Audit:
+    """In this process, where tests can make things fail."""
     scenario = parse_scenario(text)
-    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent())
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), isolated=False)
     work.run()
     return work
 
@@ -53,17 +55,16 @@ def raises(error: BaseException):
 
 
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("place", ["attack", "judge"])
+@pytest.mark.parametrize("place", ["attack", "scoring"])
 def test_what_an_attack_or_its_scoring_raises_is_a_finding(error, place, monkeypatch):
     if place == "attack":
         monkeypatch.setattr(ResidualSign, "run", raises(error))
     else:
-        judge = runner.judge
-        only = lambda task, *rest: (raises(error) if task.attack is ResidualSign else judge)(task, *rest)  # noqa: E731
-        monkeypatch.setattr(runner, "judge", only)
+        scored = play.scored
+        only = lambda tried, *rest: (raises(error) if tried.attack is ResidualSign else scored)(tried, *rest)  # noqa: E731
+        monkeypatch.setattr(play, "scored", only)
     work = audited()
     found = by_attack(work)
-    assert work.failed
     for defense in (None, NOISE):
         assert found["residual-sign", defense].outcome is Outcome.ERRORED
         assert found["residual-sign", defense].why.startswith(type(error).__name__)
@@ -74,10 +75,9 @@ def test_what_an_attack_or_its_scoring_raises_is_a_finding(error, place, monkeyp
 @pytest.mark.parametrize("error", UNFORESEEN[:-1], ids=lambda error: type(error).__name__)
 def test_what_a_run_raises_is_told_by_its_findings(error, monkeypatch):
     """Only the defended run fails: its noise cannot be drawn."""
-    monkeypatch.setattr(GaussianNoise, "_add_noise", raises(error))
+    monkeypatch.setattr(inexact_sharing, "_add_noise", raises(error))
     work = audited()
     found = by_attack(work)
-    assert work.failed
     assert found["residual-sign", None].outcome is Outcome.LEAK
     assert found["residual-sign", NOISE].outcome is Outcome.ERRORED
     assert found["residual-sign", NOISE].why.startswith(f"the run failed: {type(error).__name__}")
@@ -106,5 +106,5 @@ def test_an_interruption_is_no_failure(place, monkeypatch):
 def test_the_traceback_of_a_failed_attack_is_there_for_the_asking(wanted, monkeypatch, capsys):
     monkeypatch.setenv("FEDLEAK_TRACEBACK", "1" if wanted else "")
     monkeypatch.setattr(ResidualSign, "run", raises(TypeError("not a number")))
-    assert audited(SMALL).failed
+    assert any(finding.outcome is Outcome.ERRORED for finding in audited(SMALL).report().findings)
     assert ("Traceback" in capsys.readouterr().err) is wanted

@@ -102,6 +102,7 @@ class Audit:
         label = _label(planned)
         try:
             played = self._train(planned)
+            notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
         except InputError:
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
@@ -109,7 +110,6 @@ class Audit:
             why = f"the run failed: {error if isinstance(error, FedleakError) else in_one_line(error)}"
             self._findings.update({t: unanswered(t.question(label), Outcome.ERRORED, why) for t in tasks})
             return
-        notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
         utility = dict(played.run.utility)
         self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))

@@ -18,7 +18,7 @@ from fedleak.protocols import PROTOCOLS
 INTRODUCTION = """# The scenario file
 
 A scenario is a TOML file. `fedleak audit SCENARIO.toml` runs it, `fedleak check SCENARIO.toml` applies the theory
-alone. The built-in one, `src/fedleak/audit/scenarios/bank_and_fintech.toml`, is a good start.
+alone. The built-in one, `src/fedleak/auditing/scenarios/bank_and_fintech.toml`, is a good start.
 
 This page is generated from the code (`make docs`).
 

@@ -26,6 +26,7 @@ stands the nearest known one, or a list that stays short even when a table has a
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Collection
 from difflib import get_close_matches
@@ -151,6 +152,9 @@ def in_one_line(error: BaseException) -> str:
 
 
 def show_traceback(error: BaseException) -> None:
-    """To standard error, where the environment asks for it; otherwise an exception is one line."""
+    """To standard error, where the environment asks for it; otherwise an exception is one line.
+
+    One that was raised in another process brings its traceback along, as ``trace``.
+    """
     if os.environ.get(WANTS_TRACEBACK):
-        traceback.print_exception(error)
+        print(getattr(error, "trace", "") or "".join(traceback.format_exception(error)), file=sys.stderr)  # noqa: T201

@@ -86,6 +86,8 @@ class Played:
         try:
             return self._chamber(view).attempt(attack, view, rng=rng, limits=limits)
         except AttackFailedError as error:
+            if not error.skipped:
+                show_traceback(error)
             return Failure(str(error), error.skipped)
 
     def _chamber(self, view: View) -> Chamber:
