@@ -41,6 +41,9 @@ class Record:
 
 
 SETUP_ROUND = -1
+# Before a digest, the name of a record of what the recording party's key would open in the message of that digest. The
+# ideal cipher has no key that could be kept: the record stands in for it, and is of use only to who has the message.
+OPENS = "opens-"
 
 
 @dataclass(frozen=True, eq=False)

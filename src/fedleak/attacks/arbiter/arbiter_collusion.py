@@ -22,6 +22,7 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, CipherArray, Payload, digest
+from fedleak.core.transcript import OPENS
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
 from fedleak.crypto.paillier_cipher import PaillierPrivateKey, private_key_from_payload
@@ -162,11 +163,11 @@ class Opener:
             record.name: record.value.values
             for name in view.coalition
             for record in view.locals.get(name, ())
-            if record.name.startswith("opens-") and isinstance(record.value, Array)
+            if record.name.startswith(OPENS) and isinstance(record.value, Array)
         }
 
     def open(self, encrypted: CipherArray) -> FloatArray:
-        known = self._opened.get(f"opens-{digest(encrypted)}")
+        known = self._opened.get(OPENS + digest(encrypted))
         if known is not None:
             return np.asarray(known, dtype=np.float64)
         for payload in self._keys:

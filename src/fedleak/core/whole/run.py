@@ -15,8 +15,8 @@ from fedleak.core.adversary import Secret
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import LiveOracle, Oracle, Service
-from fedleak.core.payload import settled_payload
-from fedleak.core.transcript import Message, Record, Transcript
+from fedleak.core.payload import CipherArray, digest, settled_payload
+from fedleak.core.transcript import OPENS, Keyed, Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.truth import Truth
 
@@ -100,7 +100,7 @@ class Run:
             target=target,
             facts=facts,
             messages=self._messages_of(members),
-            locals={name: self.locals[name] for name in coalition if name in self.locals},
+            locals={name: self._records_of(name, members) for name in coalition if name in self.locals},
             knowledge=knowledge or Knowledge(),
             oracles=live if oracles is None else oracles,
         )
@@ -110,6 +110,17 @@ class Run:
         if members not in self._seen:
             self._seen[members] = tuple(m for m in self.transcript.messages if m.concerns(members))
         return self._seen[members]
+
+    def _records_of(self, name: str, members: frozenset[str]) -> Sequence[Record]:
+        """A party's records, without what its key would open in messages that the coalition never had."""
+        records = self.locals[name]
+        words = records.keys if isinstance(records, Keyed) else [record.name for record in records]
+        if not any(word.startswith(OPENS) for word in words):
+            return records
+        payloads = [message.payload for message in self._messages_of(members)]
+        had = {OPENS + digest(payload) for payload in payloads if isinstance(payload, CipherArray)}
+        kept = [i for i, word in enumerate(words) if not word.startswith(OPENS) or word in had]
+        return [records[i] for i in kept]
 
     @cached_property
     def _seen(self) -> dict[frozenset[str], tuple[Message, ...]]:

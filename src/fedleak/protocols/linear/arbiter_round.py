@@ -14,6 +14,7 @@ import numpy as np
 from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, CipherArray, digest
+from fedleak.core.transcript import OPENS
 from fedleak.crypto import fixed_point
 from fedleak.crypto.cipher import PrivateKey
 from fedleak.protocols.actor import Actor
@@ -47,7 +48,7 @@ class Arbiter:
         plaintext is kept instead, under the ciphertext's digest: it is for those who have the message too.
         """
         if encrypted.scheme == "sealed":
-            name = f"opens-{digest(encrypted)}"
+            name = OPENS + digest(encrypted)
             self.actor.record(steps.ENCRYPTED_RESIDUAL, name, Array(self._open(encrypted)))
 
     def _open(self, encrypted: CipherArray) -> FloatArray:
