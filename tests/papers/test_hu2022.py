@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.core.whole.run import MemorySink
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.hu2022.active import batch_sizes, measure
-from fedleak.papers.hu2022.feature import Column, attempt
+from fedleak.papers.hu2022.feature import Column, recover
 from fedleak.papers.hu2022.multiparty import cases, success
 from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
@@ -20,8 +19,9 @@ from fedleak.papers.hu2022.training_by_epoch import (
     paper_noise,
     train,
 )
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels
+from fedleak.trial.play import play
 from fedleak.trial.progress import Silent
 from fedleak.trial.randomness import stream
 
@@ -38,7 +38,7 @@ def test_the_fast_training_is_the_protocols():
     """Zero start and no noise: everything but the order of batches is fixed, so compare on one batch of all rows."""
     rows = toy()
     settings = VerticalLogisticSettings(batch_size=250, epochs=6, learning_rate=0.5, cipher="sealed")
-    run = VerticalLogistic().run(federation(rows, settings), rng=stream(0), hooks=(), sink=MemorySink())
+    run = play(federation(rows, settings), rng=stream(0)).run
     fast = list(
         train(rows, initialisation="zero", noise=None, batch_size=250, learning_rate=0.5, epochs=6, rng=stream(1))
     )
@@ -83,8 +83,8 @@ def test_bands_and_rows():
 
 @pytest.mark.parametrize(("start", "adversary"), [("xavier", "active"), ("zero", "active"), ("zero", "passive")])
 def test_a_real_column_is_recovered_within_the_theorems_epochs(start, adversary):
-    found = attempt(Column("sklearn:breast_cancer", "mean area"), start, adversary, seed=0)
-    assert found.recovered
+    found = recover(Column("sklearn:breast_cancer", "mean area"), start, adversary, seed=0)
+    assert found.whole
     assert found.error < 1e-8
 
 
