@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fedleak.papers import EXPERIMENTS
+from fedleak.papers.experiment import Band
 from fedleak.papers.hu2022.active import batch_sizes, measure
 from fedleak.papers.hu2022.feature import Column, recover
 from fedleak.papers.hu2022.multiparty import cases, success
@@ -79,6 +80,7 @@ def test_bands_and_rows():
     assert rows[0].measured == {"success": 1.0, "success_low": 1.0, "success_high": 1.0}
     assert rows[1].measured["success"] == pytest.approx(0.6)
     assert rows[1].measured["success_low"] == pytest.approx(0.5)
+    assert rows[0].bands == rows[1].bands == {"success": Band.STANDARD_ERROR}
 
 
 @pytest.mark.parametrize(("start", "adversary"), [("xavier", "active"), ("zero", "active"), ("zero", "passive")])

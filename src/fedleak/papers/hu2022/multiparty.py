@@ -99,6 +99,7 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
     own = N_COLUMNS // case.n_parties
     enough = case.batch_size <= own * len(case.coalition) or case.method.deviation is not None
     small = case.initialisation != "normal"
+    summary = standard_error("success", scores)
     return Row(
         {
             "parties": case.n_parties,
@@ -109,8 +110,9 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
             "initialisation": case.initialisation,
             "rows": "longest has norm 1" if case.scaling.endswith("norm") else "standardised",
         },
-        standard_error("success", scores),
+        summary.figures,
         {"success": 1.0} if enough and small else None,
         {"success": majority},
         note="a row that the attack leaves open counts as wrong; the paper's figure is theorem 4.10",
+        bands=summary.bands,
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -151,18 +153,11 @@ def epoch_rows(
     """A row an epoch; or only the 1st, 5th, 10th, 20th and the last."""
     n_epochs = next(iter(curves.by_name.values())).shape[1]
     shown = range(n_epochs) if every else sorted({e for e in (0, 4, 9, 19, n_epochs - 1) if e < n_epochs})
-    return [
-        Row(
-            {**setting, "epoch": epoch + 1},
-            {
-                key: value
-                for name in names
-                for key, value in standard_error(name, curves.by_name[name][:, epoch]).items()
-            },
-            note=note,
-        )
-        for epoch in shown
-    ]
+    found = []
+    for epoch in shown:
+        summary = reduce(or_, (standard_error(name, curves.by_name[name][:, epoch]) for name in names))
+        found.append(Row({**setting, "epoch": epoch + 1}, summary.figures, note=note, bands=summary.bands))
+    return found
 
 
 @dataclass(frozen=True)
