@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.steps import Role
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Band
 from fedleak.papers.hu2022.active import batch_sizes, measure
@@ -13,6 +15,7 @@ from fedleak.papers.hu2022.multiparty import cases, success
 from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.hu2022.training_by_epoch import (
+    NoiseOfBoth,
     epoch_rows,
     gather,
     one_seed,
@@ -72,6 +75,16 @@ def test_attack_by_packed_products_matches_the_shortcut(epsilon, expected):
     assert opened["success"].mean() == pytest.approx(expected, abs=0.05)
     assert shortcut["success"].mean() == pytest.approx(expected, abs=0.05)
     assert set(opened) == set(shortcut)
+
+
+def test_noise_of_both_parties_is_declared_and_added_as_given():
+    defense = NoiseOfBoth(NoiseLevels(active=2.0, passive=3.0))
+    parties = federation(toy(), VerticalLogisticSettings())
+    hooks = {hook.party: hook.act.keywords["sigma"] for hook in defense.hooks(parties)}
+    assert hooks == {ACTIVE: 2.0, PASSIVE: 3.0}
+    facts = Facts("vertical-logistic", (PartyFacts(ACTIVE, Role.ACTIVE), PartyFacts(PASSIVE, Role.PASSIVE)))
+    assert defense.declare(facts).seen_by((PASSIVE,), None).outside_noise == 2.0
+    assert defense.declare(facts).seen_by((ACTIVE,), None).outside_noise == 3.0
 
 
 def test_bands_and_rows():
