@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedleak.cli import main
@@ -15,6 +16,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.registry import Registry
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
+from fedleak.papers.summaries import mean_max, standard_error, student_95
 from fedleak.trial.progress import Progress
 
 
@@ -42,6 +44,25 @@ class Drawn(Plain):
         return (Panel("errors", "rows", "error", [Curve("ours", [111, 222], [0.25, 0.5])]),)
 
 
+class Banded(Plain):
+    """Two kinds of bands in one table, one of them without width in the first row."""
+
+    name = "none/banded"
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        for rows, runs in ((111, [0.5, 0.5]), (222, [0.25, 0.75])):
+            summary = student_95("error", runs) | mean_max("worst", runs) | {"plain": 1.0}
+            yield Row({"rows": rows}, summary.figures, bands=summary.bands)
+
+
+class OneKind(Plain):
+    name = "none/one-kind"
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        summary = standard_error("error", np.array([0.25, 0.75]))
+        yield Row({"rows": 111}, summary.figures, bands=summary.bands)
+
+
 class Interrupted(Drawn):
     name = "none/interrupted"
 
@@ -52,7 +73,7 @@ class Interrupted(Drawn):
 
 @pytest.fixture(autouse=True)
 def own_experiments(monkeypatch):
-    entries = [f"{__name__}:{kind.__name__}" for kind in (Plain, Drawn, Interrupted)]
+    entries = [f"{__name__}:{kind.__name__}" for kind in (Plain, Drawn, Banded, OneKind, Interrupted)]
     monkeypatch.setattr(command, "EXPERIMENTS", Registry[Experiment]("experiment", entries))
     monkeypatch.setattr(Plain, "computed", 0)
 
@@ -123,3 +144,27 @@ def test_what_has_a_picture_is_known_from_the_class():
     drawn = {experiment.name for experiment in EXPERIMENTS if experiment.has_picture()}
     assert {"hu2022/fig3", "li2021/fig9", "luo2021/fig5"} <= drawn
     assert not {name for name in drawn if Path(name).name.startswith("table")}
+
+
+def test_json_says_the_kind_of_every_band(monkeypatch, capsys):
+    assert code_of(monkeypatch, "none/banded", "--json", "-") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["bands"] for row in rows] == [{"error": "student_95", "worst": "max"}] * 2
+    assert code_of(monkeypatch, "none/plain", "--json", "-") == 0
+    assert [row["bands"] for row in json.loads(capsys.readouterr().out)["rows"]] == [{}, {}]
+
+
+def test_the_table_says_in_words_what_its_bands_are(monkeypatch, capsys):
+    assert code_of(monkeypatch, "none/banded") == 0
+    first, second, *below = capsys.readouterr().out.splitlines()[1:]
+    assert "[" not in first
+    assert "0.5 [-2.677, 3.677]" in second
+    assert "0.5 [≤ 0.75]" in second
+    assert below[:2] == [
+        "error [low, high]: Student's 95 % interval of the mean",
+        "worst [≤ high]: largest of the runs",
+    ]
+    assert code_of(monkeypatch, "none/one-kind") == 0
+    assert "\n[low, high]: one standard error below and above the mean\n" in capsys.readouterr().out
+    assert code_of(monkeypatch, "none/plain") == 0
+    assert "[" not in capsys.readouterr().out

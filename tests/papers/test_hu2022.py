@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.core.whole.run import MemorySink
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.steps import Role
 from fedleak.papers import EXPERIMENTS
+from fedleak.papers.experiment import Band
 from fedleak.papers.hu2022.active import batch_sizes, measure
-from fedleak.papers.hu2022.feature import Column, attempt
+from fedleak.papers.hu2022.feature import Column, recover
 from fedleak.papers.hu2022.multiparty import cases, success
 from fedleak.papers.hu2022.safe_rounds import measure as measure_rounds
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.hu2022.training_by_epoch import (
+    NoiseOfBoth,
     epoch_rows,
     gather,
     one_seed,
@@ -20,8 +23,9 @@ from fedleak.papers.hu2022.training_by_epoch import (
     paper_noise,
     train,
 )
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels
+from fedleak.trial.play import play
 from fedleak.trial.progress import Silent
 from fedleak.trial.randomness import stream
 
@@ -38,7 +42,7 @@ def test_the_fast_training_is_the_protocols():
     """Zero start and no noise: everything but the order of batches is fixed, so compare on one batch of all rows."""
     rows = toy()
     settings = VerticalLogisticSettings(batch_size=250, epochs=6, learning_rate=0.5, cipher="sealed")
-    run = VerticalLogistic().run(federation(rows, settings), rng=stream(0), hooks=(), sink=MemorySink())
+    run = play(federation(rows, settings), rng=stream(0)).run
     fast = list(
         train(rows, initialisation="zero", noise=None, batch_size=250, learning_rate=0.5, epochs=6, rng=stream(1))
     )
@@ -73,18 +77,29 @@ def test_attack_by_packed_products_matches_the_shortcut(epsilon, expected):
     assert set(opened) == set(shortcut)
 
 
+def test_noise_of_both_parties_is_declared_and_added_as_given():
+    defense = NoiseOfBoth(NoiseLevels(active=2.0, passive=3.0))
+    parties = federation(toy(), VerticalLogisticSettings())
+    hooks = {hook.party: hook.act.keywords["sigma"] for hook in defense.hooks(parties)}
+    assert hooks == {ACTIVE: 2.0, PASSIVE: 3.0}
+    facts = Facts("vertical-logistic", (PartyFacts(ACTIVE, Role.ACTIVE), PartyFacts(PASSIVE, Role.PASSIVE)))
+    assert defense.declare(facts).seen_by((PASSIVE,), None).outside_noise == 2.0
+    assert defense.declare(facts).seen_by((ACTIVE,), None).outside_noise == 3.0
+
+
 def test_bands_and_rows():
     curves = gather([{"success": np.array([1.0, 0.5])}, {"success": np.array([1.0, 0.7])}])
     rows = epoch_rows({"data": "toy"}, curves, ("success",), "note")
     assert rows[0].measured == {"success": 1.0, "success_low": 1.0, "success_high": 1.0}
     assert rows[1].measured["success"] == pytest.approx(0.6)
     assert rows[1].measured["success_low"] == pytest.approx(0.5)
+    assert rows[0].bands == rows[1].bands == {"success": Band.STANDARD_ERROR}
 
 
 @pytest.mark.parametrize(("start", "adversary"), [("xavier", "active"), ("zero", "active"), ("zero", "passive")])
 def test_a_real_column_is_recovered_within_the_theorems_epochs(start, adversary):
-    found = attempt(Column("sklearn:breast_cancer", "mean area"), start, adversary, seed=0)
-    assert found.recovered
+    found = recover(Column("sklearn:breast_cancer", "mean area"), start, adversary, seed=0)
+    assert found.whole
     assert found.error < 1e-8
 
 

@@ -9,7 +9,7 @@ from data_files import require_data
 from fedleak.defenses.changed_settings import FreshBatches
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.li2019.asynchronised import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
-from fedleak.papers.li2019.chain import attack, coin_rows, run, score, two_parties
+from fedleak.papers.li2019.chain import attempt, coin_rows, main_score, run, two_parties
 from fedleak.papers.li2019.printed import TABLE_1
 from fedleak.papers.li2019.table1 import Scale, Table1, _scale_row, random_table, solve_program
 from fedleak.papers.li2019.wheat import Wheat
@@ -65,12 +65,10 @@ def test_seeds_are_fixed_and_more_without_quick():
 def test_a_defense_reaches_the_chain():
     settings = HorizontalLogisticSettings(rounds=30, batch_size=4, shuffled=("curious",))
     federation = two_parties(coin_rows(24, 8, 0, "curious"), coin_rows(8, 8, 0, "victim"), settings)
-    bare = run(federation, 0)
-    guess = attack(bare, "column-products", 0)
-    assert score(bare, guess, "column-products", 0).value == 1.0
-    defense = FreshBatches()
-    defended = run(federation, 0, defense)
-    assert not np.array_equal(attack(defended, "column-products", 0, defense).values, guess.values)
+    bare = attempt(run(federation, 0), "column-products", 0)
+    assert main_score(bare).value == 1.0
+    defended = attempt(run(federation, 0, FreshBatches()), "column-products", 0)
+    assert not np.array_equal(defended.guess.values, bare.guess.values)
 
 
 def test_wheat_goes_all_the_way():

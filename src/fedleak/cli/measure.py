@@ -11,7 +11,7 @@ from rich.table import Table
 from fedleak.cli.output import Bar, check_json_target, plain_console, write_json
 from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
 from fedleak.papers import EXPERIMENTS
-from fedleak.papers.experiment import Experiment, Row, reproduce, result_json
+from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json
 from fedleak.papers.panels import check_picture, draw
 
 
@@ -48,7 +48,7 @@ def _table(rows: tuple[Row, ...]) -> Group:
     """Measured figures with the paper's and the baseline's in brackets; what rows share above, notes below."""
     settings = list(dict.fromkeys(key for row in rows for key in row.setting))
     shared = [key for key in settings if len({str(row.setting.get(key)) for row in rows}) == 1] if len(rows) > 1 else []
-    figures = [name for name in dict.fromkeys(key for row in rows for key in row.measured) if not _is_bound(name)]
+    figures = [name for name in dict.fromkeys(key for row in rows for key in row.measured) if not name.endswith(BOUNDS)]
     notes = list(dict.fromkeys(row.note for row in rows if row.note))
     varying = [key for key in settings if key not in shared]
     table = Table(*varying, *figures, *(["note"] if len(notes) > 1 else []), box=None, pad_edge=False)
@@ -58,17 +58,39 @@ def _table(rows: tuple[Row, ...]) -> Group:
         table.add_row(*cells, *(_cell(row, figure) for figure in figures), *number)
     head = ", ".join(f"{key}: {rows[0].setting.get(key)}" for key in shared)
     numbered = [f"{index + 1}: {note}" for index, note in enumerate(notes)] if len(notes) > 1 else notes
-    return Group(*([head] if head else []), table, *numbered)
+    return Group(*([head] if head else []), table, *_band_lines(rows, figures), *numbered)
 
 
-def _is_bound(name: str) -> bool:
-    return name.endswith(("_low", "_high"))
+BANDS_IN_WORDS = {
+    Band.STANDARD_ERROR: "[low, high]: one standard error below and above the mean",
+    Band.STUDENT_95: "[low, high]: Student's 95 % interval of the mean",
+    Band.BOOTSTRAP_95: "[low, high]: 95 % interval by bootstrap",
+    Band.MIN_MAX: "[low, high]: smallest and largest of the runs",
+    Band.MAX: "[≤ high]: largest of the runs",
+}
+
+
+def _band_lines(rows: tuple[Row, ...], figures: list[str]) -> list[str]:
+    """What the bands in the table are; which figures have them, where there are several kinds."""
+    kinds: dict[Band, list[str]] = {}
+    for figure in figures:
+        for kind in dict.fromkeys(row.bands[figure] for row in rows if _band(row, figure)):
+            kinds.setdefault(kind, []).append(figure)
+    if len(kinds) == 1:
+        return [BANDS_IN_WORDS[kind] for kind in kinds]
+    return [f"{', '.join(names)} {BANDS_IN_WORDS[kind]}" for kind, names in kinds.items()]
+
+
+def _band(row: Row, figure: str) -> str:
+    """Empty where there is none, or where it has no width."""
+    value, low, high = (row.measured.get(name) for name in (figure, f"{figure}_low", f"{figure}_high"))
+    if row.bands.get(figure) is Band.MAX:
+        return f" [≤ {_shown(high)}]" if value is not None and high is not None and value < high else ""
+    return f" [{_shown(low)}, {_shown(high)}]" if low is not None and high is not None and low < high else ""
 
 
 def _cell(row: Row, figure: str) -> str:
-    low, high = (row.measured.get(f"{figure}_{side}") for side in ("low", "high"))
-    band = f" [{_shown(low)}, {_shown(high)}]" if low is not None and high is not None and low < high else ""
-    parts = [_shown(row.measured.get(figure)) + band]
+    parts = [_shown(row.measured.get(figure)) + _band(row, figure)]
     for label, source in (("paper", row.paper), ("baseline", row.baseline)):
         if source is not None and source.get(figure) is not None:
             parts.append(f"{label} {_shown(source[figure])}")

@@ -6,7 +6,8 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import ClassVar
 
 from fedleak.core.attack import Reference
@@ -15,6 +16,17 @@ from fedleak.trial.progress import Progress
 from fedleak.trial.provenance import environment
 
 Figures = Mapping[str, float | None]
+BOUNDS = ("_low", "_high")  # endings of the figures that bound a band
+
+
+class Band(StrEnum):
+    """What ``x_low`` and ``x_high`` are to the figure ``x``."""
+
+    STANDARD_ERROR = "standard_error"  # of the mean, one below and one above
+    STUDENT_95 = "student_95"  # 95 % interval of the mean
+    BOOTSTRAP_95 = "bootstrap_95"  # 95 % interval from resampled cells
+    MIN_MAX = "min_max"  # of the runs
+    MAX = "max"  # of the runs; there is no ``x_low``
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,12 @@ class Row:
     paper: Figures | None = None
     baseline: Figures | None = None
     note: str = ""
+    bands: Mapping[str, Band] = field(default_factory=dict)  # of every figure that has bounds beside it
+
+    def __post_init__(self) -> None:
+        bounded = {name.rpartition("_")[0] for name in self.measured if name.endswith(BOUNDS)}
+        if bounded != set(self.bands):
+            raise ValueError(f"bands must be those of {sorted(bounded)}, which have bounds; got {sorted(self.bands)}")
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        """Measure. Figures over several seeds come as mean, with ``…_low`` and ``…_high`` beside them."""
+        """Measure. Figures over several seeds come as means, some with ``…_low`` and ``…_high`` beside them."""
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         """The picture, where there is one."""
@@ -111,6 +129,7 @@ def result_json(result: Result) -> dict[str, object]:
             {
                 "setting": dict(row.setting),
                 "measured": _finite(row.measured),
+                "bands": {name: band.value for name, band in row.bands.items()},
                 "paper": None if row.paper is None else _finite(row.paper),
                 "baseline": None if row.baseline is None else _finite(row.baseline),
                 "note": row.note,

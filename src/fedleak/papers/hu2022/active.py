@@ -20,14 +20,16 @@ from fedleak.core.payload import CipherArray, IntegerArray, ScalarValue, Tree
 from fedleak.core.steps import MASKED_PRODUCT, OPENED_PRODUCT, PUBLIC_KEY
 from fedleak.core.transcript import Message
 from fedleak.core.whole.federation import Federation
-from fedleak.core.whole.run import MemorySink, Run
+from fedleak.core.whole.hooks import Deviation
+from fedleak.core.whole.run import Run
 from fedleak.deviations import DEVIATIONS
 from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.hu2022.printed import N_SLOTS
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import means
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
+from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -101,9 +103,10 @@ def measure(width: int, batch_size: int, adversary: str, seed: int) -> tuple[dic
     found: dict[str, float] = {}
     looks: dict[str, Looks] = {}
     for method in METHODS:
-        run = _run(parties, method, adversary, batch_size, seed)
-        found[_figure(method)] = _recovered(run, method, adversary, seed)
-        looks[method.name] = _looks(run, adversary)
+        deviation = _deviation(parties, method, adversary, batch_size)
+        played = play(parties, rng=stream(seed, "hu2022/active"), deviation=deviation, deviating=adversary)
+        found[_figure(method)] = _recovered(played, method, adversary, seed)
+        looks[method.name] = _looks(played.run, adversary)
     honest, packed = looks[ResidualRecovery.name], looks[PackedResidualRecovery.name]
     found["same_form_to_partner"] = float(honest.shapes == packed.shapes)
     found["in_range_to_partner"] = float(all(0 <= value < 1 for value in packed.residues))
@@ -118,19 +121,17 @@ def _figure(method: type[Attack]) -> str:
     }[method.name]
 
 
-def _run(parties: Federation, method: type[Attack], adversary: str, batch_size: int, seed: int) -> Run:
-    hooks = () if method.deviation is None else DEVIATIONS.get(method.deviation)().hooks(adversary)
+def _deviation(parties: Federation, method: type[Attack], adversary: str, batch_size: int) -> Deviation | None:
     if method is ClaimedResidualRecovery:
-        hooks = ClaimedColumns(n_extra=max(1, batch_size - len(parties.party(adversary).columns))).hooks(adversary)
-    return VerticalLogistic().run(parties, rng=stream(seed, "hu2022/active"), hooks=hooks, sink=MemorySink())
+        return ClaimedColumns(n_extra=max(1, batch_size - len(parties.party(adversary).columns)))
+    return None if method.deviation is None else DEVIATIONS.get(method.deviation)()
 
 
-def _recovered(run: Run, method: type[Attack], adversary: str, seed: int) -> float:
+def _recovered(played: Played, method: type[Attack], adversary: str, seed: int) -> float:
     """Share of residuals within 1e-6 of the truth, of which the largest is about 1/2."""
     target = Secret(SecretKind.RESIDUALS, JOINT)
-    view = run.view((adversary,), target, run.transcript.facts.seen_by((adversary,), None))
-    guess = method().run(view, rng=stream(seed, "hu2022/active", "attack"))
-    truth = run.truth.of(target)
+    guess = played.attempt(method, (adversary,), target, rng=stream(seed, "hu2022/active", "attack")).guess
+    truth = played.run.truth.of(target)
     return float(np.mean(np.abs(guess.values[:, 0] - truth.values[:, 0]) <= 1e-6))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fedleak.core.arrays import FloatArray
@@ -103,7 +103,7 @@ class DefendedTraining(Experiment):
             said = [SUCCESS_WITH_NOISE] * len(found)
         baseline = {"success": self._majority()}
         return [
-            Row(row.setting, row.measured, None if value is None else {"success": value}, baseline, row.note)
+            replace(row, paper=None if value is None else {"success": value}, baseline=baseline)
             for row, value in zip(found, said, strict=True)
         ]
 

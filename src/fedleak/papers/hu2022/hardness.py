@@ -11,11 +11,11 @@ from fedleak.attacks.residuals.score_recovery import ScoreRecovery
 from fedleak.attacks.residuals.single_column_recovery import SingleColumnRecovery
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Attack, Guess, Reference, Status
-from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import means
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
+from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -58,25 +58,23 @@ def _measure(source: str, width: int, seed: int) -> dict[str, float]:
     )
     columns = {"active": range(width, total), "passive": range(width)}
     parties = deal(table_of(source, "standard+max-row-norm"), columns, settings, n_rows=N_ROWS, seed=seed)
-    run = VerticalLogistic().run(parties, rng=stream(seed, "hu2022/hardness"), hooks=(), sink=MemorySink())
+    played = play(parties, rng=stream(seed, "hu2022/hardness"))
     return {
-        "values_identifiable": float(_guess(run, SingleColumnRecovery, seed).status is not Status.NOT_IDENTIFIABLE),
-        "scores_recovered": _exact(run, ScoreRecovery, seed),
-        "inner_products_recovered": _exact(run, GramRecovery, seed),
+        "values_identifiable": float(_guess(played, SingleColumnRecovery, seed).status is not Status.NOT_IDENTIFIABLE),
+        "scores_recovered": _exact(played, ScoreRecovery, seed),
+        "inner_products_recovered": _exact(played, GramRecovery, seed),
     }
 
 
-def _guess(run: Run, attack: type[Attack], seed: int) -> Guess:
-    capabilities = VerticalLogistic.reveals(VerticalLogisticSettings(), run.transcript.facts.parties, ("active",))
-    facts = run.transcript.facts.seen_by(("active",), capabilities)
-    view = run.view(("active",), Secret(attack.produces, "passive"), facts)
-    return attack().run(view, rng=stream(seed, "hu2022/hardness", attack.name))
+def _guess(played: Played, attack: type[Attack], seed: int) -> Guess:
+    target = Secret(attack.produces, "passive")
+    return played.attempt(attack, ("active",), target, rng=stream(seed, "hu2022/hardness", attack.name)).guess
 
 
-def _exact(run: Run, attack: type[Attack], seed: int) -> float:
+def _exact(played: Played, attack: type[Attack], seed: int) -> float:
     """1 where the attack gives every cell to within 1e-6 of the largest."""
-    guess = _guess(run, attack, seed)
-    truth = run.truth.of(guess.secret).values
+    guess = _guess(played, attack, seed)
+    truth = played.run.truth.of(guess.secret).values
     if guess.values.shape != truth.shape:
         return 0.0
     return float(np.max(np.abs(guess.values - truth)) <= 1e-6 * np.max(np.abs(truth)))

@@ -10,12 +10,12 @@ import numpy as np
 from fedleak.attacks.residuals.residual_sign import PackedResidualSign, ResidualSign
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
-from fedleak.core.whole.run import MemorySink
 from fedleak.deviations import DEVIATIONS
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import standard_error
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
+from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -79,13 +79,16 @@ def success(case: Case, seed: int) -> tuple[float, float]:
     )
     table = table_of("sklearn:breast_cancer", case.scaling)
     parties = deal(table, columns, settings, n_rows=N_ROWS, seed=seed)
-    deviation = case.method.deviation
-    hooks = () if deviation is None else DEVIATIONS.get(deviation)().hooks(case.coalition[0])
-    run = VerticalLogistic().run(parties, rng=stream(seed, "hu2022/multiparty"), hooks=hooks, sink=MemorySink())
+    played = play(
+        parties,
+        rng=stream(seed, "hu2022/multiparty"),
+        deviation=None if case.method.deviation is None else DEVIATIONS.get(case.method.deviation)(),
+        deviating=case.coalition[0],
+    )
     target = Secret(SecretKind.LABELS, "active")
-    view = run.view(case.coalition, target, run.transcript.facts.seen_by(case.coalition, None))
-    guess = case.method().run(view, rng=stream(seed, "hu2022/multiparty", "attack"))
-    truth = run.truth.of(target)
+    rng = stream(seed, "hu2022/multiparty", "attack")
+    guess = played.attempt(case.method, case.coalition, target, rng=rng).guess
+    truth = played.run.truth.of(target)
     found = dict(zip(guess.ids.tolist(), guess.values[:, 0].tolist(), strict=True))
     right = [found.get(int(row)) == label for row, label in zip(truth.ids, truth.values[:, 0], strict=True)]
     share = float(truth.values.mean())
@@ -96,6 +99,7 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
     own = N_COLUMNS // case.n_parties
     enough = case.batch_size <= own * len(case.coalition) or case.method.deviation is not None
     small = case.initialisation != "normal"
+    summary = standard_error("success", scores)
     return Row(
         {
             "parties": case.n_parties,
@@ -106,8 +110,9 @@ def _row(case: Case, scores: np.ndarray, majority: float) -> Row:
             "initialisation": case.initialisation,
             "rows": "longest has norm 1" if case.scaling.endswith("norm") else "standardised",
         },
-        standard_error("success", scores),
+        summary.figures,
         {"success": 1.0} if enough and small else None,
         {"success": majority},
         note="a row that the attack leaves open counts as wrong; the paper's figure is theorem 4.10",
+        bands=summary.bands,
     )

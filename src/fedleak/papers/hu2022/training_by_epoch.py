@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
 
 import numpy as np
 
 from fedleak.attacks.residuals.residual_recovery import PackedResidualRecovery
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, ScalarValue
+from fedleak.core.transcript import Record
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.hooks import Defense, Hook
 from fedleak.core.whole.run import MemorySink
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.packed_products import PackedProducts
@@ -23,8 +31,9 @@ from fedleak.papers.hu2022.printed import BATCH_SIZE, BUDGET_ROUNDS, DELTA, GRAD
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.summaries import standard_error
 from fedleak.protocols.linear.member import batches, initial_weights
-from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels, noise_levels
+from fedleak.trial.play import play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.randomness import stream
 
@@ -144,18 +153,31 @@ def epoch_rows(
     """A row an epoch; or only the 1st, 5th, 10th, 20th and the last."""
     n_epochs = next(iter(curves.by_name.values())).shape[1]
     shown = range(n_epochs) if every else sorted({e for e in (0, 4, 9, 19, n_epochs - 1) if e < n_epochs})
-    return [
-        Row(
-            {**setting, "epoch": epoch + 1},
-            {
-                key: value
-                for name in names
-                for key, value in standard_error(name, curves.by_name[name][:, epoch]).items()
-            },
-            note=note,
-        )
-        for epoch in shown
-    ]
+    found = []
+    for epoch in shown:
+        summary = reduce(or_, (standard_error(name, curves.by_name[name][:, epoch]) for name in names))
+        found.append(Row({**setting, "epoch": epoch + 1}, summary.figures, note=note, bands=summary.bands))
+    return found
+
+
+@dataclass(frozen=True)
+class NoiseOfBoth(Defense):
+    """Given levels: the noise of the paper's whole budget, also where fewer epochs are run."""
+
+    name = "noise-of-both-parties"
+    summary = "Gaussian noise of a level of its own on the scores that each party shares"
+    reference = Reference("hu2022", "algorithm 3")
+    acts_at = GaussianNoise.acts_at
+
+    levels: NoiseLevels
+
+    def declare(self, facts: Facts) -> Facts:
+        return facts.with_score_noise({ACTIVE: self.levels.active, PASSIVE: self.levels.passive})
+
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
+        active = GaussianNoise(sigma=self.levels.active, parties=(ACTIVE,))
+        passive = GaussianNoise(sigma=self.levels.passive, parties=(PASSIVE,))
+        return active.hooks(federation) + passive.hooks(federation)
 
 
 def opened_epochs(
@@ -169,37 +191,33 @@ def opened_epochs(
         initialisation=initialisation,
         cipher="sealed",
     )
-    parties = federation(rows, settings)
-    hooks = PackedProducts().hooks(PASSIVE)
-    if noise is not None:
-        for name, sigma in ((ACTIVE, noise.active), (PASSIVE, noise.passive)):
-            hooks += GaussianNoise(sigma=sigma, parties=(name,)).hooks(parties)
-    run = VerticalLogistic().run(
-        parties,
+    played = play(
+        federation(rows, settings),
         rng=stream(seed, "hu2022", rows.name, initialisation, "protocol"),
-        hooks=hooks,
+        defense=None if noise is None else NoiseOfBoth(noise),
+        deviation=PackedProducts(),
+        deviating=PASSIVE,
         sink=WatchedSink(MemorySink(), progress),
     )
-    facts = run.transcript.facts.seen_by((PASSIVE,), None)
-    view = run.view((PASSIVE,), Secret(SecretKind.RESIDUALS, JOINT), facts)
-    guess = PackedResidualRecovery().run(view, rng=stream(seed, "hu2022", "attack"))
+    target = Secret(SecretKind.RESIDUALS, JOINT)
+    guess = played.attempt(PackedResidualRecovery, (PASSIVE,), target, rng=stream(seed, "hu2022", "attack")).guess
     per_epoch = -(-len(rows.train) // BATCH_SIZE)
     epoch = guess.ids[:, 0] // per_epoch
     # A row without a residual counts as wrong: nothing was read off it.
     found = guess.values[:, 0]
     right = np.isfinite(found) & ((found < 0) == (rows.train_labels[guess.ids[:, 1]] > 0))
     success = np.bincount(epoch, right, epochs) / len(rows.train)
-    return {"success": success, **_model_by_epoch(run.locals, rows, per_epoch, epochs)}
+    return {"success": success, **_model_by_epoch(played.run.locals, rows, per_epoch, epochs)}
 
 
-def _model_by_epoch(records: Mapping[str, object], rows: Rows, per_epoch: int, epochs: int) -> dict[str, FloatArray]:
+def _model_by_epoch(
+    records: Mapping[str, Sequence[Record]], rows: Rows, per_epoch: int, epochs: int
+) -> dict[str, FloatArray]:
     found = {name: np.zeros(epochs) for name in ("train_accuracy", "test_accuracy", "weight_norm")}
     ends = {per_epoch * (epoch + 1) - 1: epoch for epoch in range(epochs)}
     halves: dict[int, list[FloatArray]] = {epoch: [] for epoch in range(epochs)}
     for party in (ACTIVE, PASSIVE):
-        own = records[party]
-        assert isinstance(own, tuple | list)
-        for record in own:
+        for record in records[party]:
             if record.name == "weights" and record.round in ends and isinstance(record.value, Array):
                 halves[ends[record.round]].append(np.asarray(record.value.values, dtype=np.float64))
     for epoch, parts in halves.items():

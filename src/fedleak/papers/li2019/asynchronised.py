@@ -8,9 +8,9 @@ import numpy as np
 
 from fedleak.attacks.binary.step_products import Product, first_estimate, sum_of_grams
 from fedleak.core.arrays import FloatArray
-from fedleak.core.attack import Reference, Status
+from fedleak.core.attack import Guess, Reference, Status
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
-from fedleak.papers.li2019.chain import attack, coin_rows, run, score, two_parties
+from fedleak.papers.li2019.chain import attempt, coin_rows, inner_products_exact, main_score, run, two_parties
 from fedleak.protocols.averaging.horizontal_training import ASYNCHRONISED, HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -69,12 +69,12 @@ class LocalStepsExperiment(Experiment):
         for seed in self.seeds(quick=quick):
             settings = _settings(rate, BATCH_ROWS, 3 * (COLUMNS + 1))
             victim = coin_rows(BATCHES * BATCH_ROWS, COLUMNS, seed, "async-victim")
-            result = run(two_parties(coin_rows(60, COLUMNS, seed, "async-curious"), victim, settings), seed)
-            guess = attack(result, "column-products", seed)
-            truth = result.truth.of(guess.secret).values
-            exact.append(np.array_equal(guess.values[:, :-1], truth[:, :-1]))
-            labels.append(np.array_equal(guess.values[:, -1], truth[:, -1]))
-            claimed.append(guess.status in (Status.RECOVERED, Status.PARTIAL) and _is_whole(guess.values[:, :-1]))
+            played = run(two_parties(coin_rows(60, COLUMNS, seed, "async-curious"), victim, settings), seed)
+            tried = attempt(played, "column-products", seed)
+            columns_right, labels_right = inner_products_exact(played, tried)
+            exact.append(columns_right)
+            labels.append(labels_right)
+            claimed.append(_claims_integers(tried.guess))
             product = _product(victim.features, BATCHES, rate)
             simple.append(_second_order_is_exact(product, victim.features))
         wrong = [claim and not right for claim, right in zip(claimed, exact, strict=True)]
@@ -97,12 +97,11 @@ class LocalStepsExperiment(Experiment):
         for seed in self.seeds(quick=quick)[: 3 if quick else 10]:
             settings = _settings(rate, batch, 3 * (d + 1))
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
-            result = run(two_parties(*parties, settings), seed)
-            guess = attack(result, "binary-records", seed)
-            scored = score(result, guess, "binary-records", seed)
-            recovered.append(guess.status is Status.RECOVERED)
-            cells.append(scored.value if scored else 0.0)
-            baselines.append(scored.baseline if scored else 0.0)
+            tried = attempt(run(two_parties(*parties, settings), seed), "binary-records", seed)
+            score = main_score(tried)
+            recovered.append(tried.guess.status is Status.RECOVERED)
+            cells.append(score.value if score else 0.0)
+            baselines.append(score.baseline if score else 0.0)
         return Row(
             setting={"what": "records", "columns": d, "rows": m, "batches": m // batch, "learning_rate": rate,
                      "draws": len(cells)},
@@ -118,10 +117,9 @@ class LocalStepsExperiment(Experiment):
         for seed in self.seeds(quick=quick)[: 3 if quick else 10]:
             settings = _settings(rate, batch, 6 * (d + 1) * (m // batch), decay=0.02)
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
-            result = run(two_parties(*parties, settings), seed)
-            guess = attack(result, "column-products", seed)
-            truth = result.truth.of(guess.secret).values
-            exact.append(np.array_equal(guess.values[:, :-1], truth[:, :-1]))
+            played = run(two_parties(*parties, settings), seed)
+            columns_right, _ = inner_products_exact(played, attempt(played, "column-products", seed))
+            exact.append(columns_right)
         return Row(
             setting={"what": "decaying rate", "columns": d, "rows": m, "batches": m // batch, "learning_rate": rate,
                      "draws": len(exact)},
@@ -190,5 +188,7 @@ def _second_order_is_exact(product: Product, x: FloatArray) -> bool:
     return np.array_equal(np.rint(total), x.T @ x)
 
 
-def _is_whole(values: FloatArray) -> bool:
-    return bool(np.isfinite(values).all() and np.array_equal(values, np.rint(values)))
+def _claims_integers(guess: Guess) -> bool:
+    values = guess.values[:, :-1]
+    whole = bool(np.isfinite(values).all() and np.array_equal(values, np.rint(values)))
+    return whole and guess.status in (Status.RECOVERED, Status.PARTIAL)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.attacks import ATTACKS
 from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.attack import Guess
 from fedleak.core.finding import Score
-from fedleak.core.knowledge import Knowledge
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
-from fedleak.core.whole.run import MemorySink, Run
-from fedleak.metrics import metrics_for
-from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.trial.attempt import Attempt
+from fedleak.trial.play import Played, play
 from fedleak.trial.randomness import stream
 
 CURIOUS, VICTIM, SERVER = "curious", "victim", "server"
@@ -49,30 +46,27 @@ def two_parties(
     return Federation("horizontal-logistic", (*parties, server), settings)
 
 
-def run(federation: Federation, seed: int, defense: Defense | None = None) -> Run:
-    configured = defense.configure(federation) if defense else federation
-    hooks = defense.hooks(configured) if defense else ()
-    protocol = PROTOCOLS.get(federation.protocol)()
-    return protocol.run(configured, rng=stream(seed, "protocol"), hooks=hooks, sink=MemorySink())
+def run(federation: Federation, seed: int, defense: Defense | None = None) -> Played:
+    return play(federation, rng=stream(seed, "protocol"), defense=defense)
 
 
-def attack(result: Run, name: str, seed: int, defense: Defense | None = None) -> Guess:
-    """The curious party's guess; a defense's method is public."""
-    plugin = ATTACKS.get(name)
-    facts = defense.declare(result.transcript.facts) if defense else result.transcript.facts
-    facts = replace(facts, adversary=(CURIOUS,))
-    view = result.view((CURIOUS,), Secret(plugin.produces, VICTIM), facts)
-    return plugin().run(view, rng=stream(seed, "attack", name))
+def attempt(played: Played, name: str, seed: int) -> Attempt:
+    """The curious party's, scored."""
+    attack = ATTACKS.get(name)
+    target = Secret(attack.produces, VICTIM)
+    rng, bootstrap = stream(seed, "attack", name), stream(seed, "bootstrap")
+    return played.attempt(attack, (CURIOUS,), target, rng=rng, bootstrap=bootstrap)
 
 
-def score(result: Run, guess: Guess, name: str, seed: int) -> Score | None:
+def main_score(tried: Attempt) -> Score | None:
     """By the secret's main metric; None where the attack says nothing."""
-    if not np.isfinite(guess.values).any():
-        return None
-    metric = metrics_for(guess.secret.kind)[0]
-    truth = result.truth.of(guess.secret)
-    up_to = ATTACKS.get(name).up_to
-    return metric.score(guess, truth, Knowledge(), up_to=up_to, rng=stream(seed, "bootstrap"))
+    return tried.scores[0] if tried.scores else None
+
+
+def inner_products_exact(played: Played, tried: Attempt) -> tuple[bool, bool]:
+    """Of the columns with one another, and with the labels."""
+    found, truth = tried.guess.values, played.run.truth.of(tried.target).values
+    return np.array_equal(found[:, :-1], truth[:, :-1]), np.array_equal(found[:, -1], truth[:, -1])
 
 
 def _party(name: str, rows: Rows, first_id: int, test: Rows | None) -> Party:

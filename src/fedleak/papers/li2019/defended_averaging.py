@@ -12,7 +12,7 @@ from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.changed_settings import FreshBatches, LargerBatch, LocalSteps
 from fedleak.defenses.inexact_sharing import SelectiveSharing, UpdateNoise
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.li2019.chain import Rows, attack, run, score, two_parties
+from fedleak.papers.li2019.chain import Rows, attempt, inner_products_exact, main_score, run, two_parties
 from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
@@ -57,18 +57,17 @@ class DefensesExperiment(Experiment):
         cells, baselines, sums, train, test = [], [], [], [], []
         for seed in self.seeds(quick=quick):
             curious, victim, held_out = _task(seed)
-            result = run(two_parties(curious, victim, settings, held_out), seed, defense)
-            guess = attack(result, "binary-records", seed, defense)
-            scored = score(result, guess, "binary-records", seed)
-            outcomes[guess.status.value] += 1
-            if scored is not None:
-                cells.append(scored.value)
-                baselines.append(scored.baseline)
-            products = attack(result, "column-products", seed, defense)
-            truth = result.truth.of(products.secret).values
-            sums.append(np.array_equal(products.values[:, :-1], truth[:, :-1]))
-            train.append(result.utility["train_accuracy"])
-            test.append(result.utility["test_accuracy"])
+            played = run(two_parties(curious, victim, settings, held_out), seed, defense)
+            tried = attempt(played, "binary-records", seed)
+            outcomes[tried.guess.status.value] += 1
+            score = main_score(tried)
+            if score is not None:
+                cells.append(score.value)
+                baselines.append(score.baseline)
+            columns_right, _ = inner_products_exact(played, attempt(played, "column-products", seed))
+            sums.append(columns_right)
+            train.append(played.run.utility["train_accuracy"])
+            test.append(played.run.utility["test_accuracy"])
         return Row(
             setting={"defense": label, "columns": COLUMNS, "rows": VICTIM_ROWS, "runs": len(train)},
             measured={

@@ -12,7 +12,7 @@ from fedleak.core.attack import Reference, Status
 from fedleak.data import load_table
 from fedleak.data.spec import DataSpec
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.li2019.chain import Rows, attack, run, score, two_parties
+from fedleak.papers.li2019.chain import Rows, attempt, main_score, run, two_parties
 from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
@@ -58,15 +58,14 @@ class Wheat(Experiment):
             settings = HorizontalLogisticSettings(
                 rounds=3 * (d + 1), batch_size=m, learning_rate=1 / (m * d), shuffled=("curious",), fraction_bits=44
             )
-            result = run(two_parties(curious, victim, settings), seed)
-            guess = attack(result, "binary-records", seed)
-            outcomes[guess.status] += 1
-            scored = score(result, guess, "binary-records", seed)
-            if guess.status is Status.RECOVERED and scored is not None:
-                right.append(scored.value)
-                baselines.append(scored.baseline)
-            if scored is not None:
-                cells.append(scored.value)
+            tried = attempt(run(two_parties(curious, victim, settings), seed), "binary-records", seed)
+            outcomes[tried.guess.status] += 1
+            score = main_score(tried)
+            if tried.guess.status is Status.RECOVERED and score is not None:
+                right.append(score.value)
+                baselines.append(score.baseline)
+            if score is not None:
+                cells.append(score.value)
             lattice = reduced_lattice((victim.features.T @ victim.features).astype(np.int64))
             by_columns_alone.append(lattice.rank == m and lattice.determinant == 1)
         n = len(self.seeds(quick=quick))
@@ -94,7 +93,7 @@ class Wheat(Experiment):
         for seed in self.seeds(quick=quick):
             curious, victim = _drawn(everything, m, d, seed)
             settings = HorizontalLogisticSettings(rounds=3 * (d + 1), learning_rate=1 / (CURIOUS_ROWS * d))
-            guess = attack(run(two_parties(curious, victim, settings), seed), "binary-records", seed)
+            guess = attempt(run(two_parties(curious, victim, settings), seed), "binary-records", seed).guess
             statuses.append(guess.status is Status.NOT_IDENTIFIABLE)
             ranks.append(float(guess.evidence["rank"] or 0))
         return Row(

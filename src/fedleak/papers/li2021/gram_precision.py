@@ -37,15 +37,13 @@ class GramPrecision(Experiment):
             for width, rows in WIDTHS:
                 found = [_errors(width, rows, bits, seed) for seed in self.seeds(quick=quick)]
                 naive, aware = (float(np.mean(side)) for side in zip(*found, strict=True))
+                ratios = mean_max("rank_aware_over_naive", [b / a for a, b in found])
                 progress.advance()
                 yield Row(
                     setting={"dataset": "breast-cancer", "victim_features": width, "rows": rows, "fraction_bits": bits},
-                    measured={
-                        "naive_error": naive,
-                        "rank_aware_error": aware,
-                        **mean_max("rank_aware_over_naive", [b / a for a, b in found]),
-                    },
+                    measured={"naive_error": naive, "rank_aware_error": aware, **ratios.figures},
                     note="one recurring batch, 100 rounds, logistic; the naive side is eq. 3 for all pairs of rounds",
+                    bands=ratios.bands,
                 )
 
 

@@ -67,6 +67,7 @@ class Table3(_VerticalTable):
 
 def _row(case: VerticalCase, found: Sequence[Measured]) -> Row:
     errors = [one.relative_error for one in found]
+    summary = min_max("relative_error", errors)
     return Row(
         setting={
             "dataset": case.dataset,
@@ -76,7 +77,7 @@ def _row(case: VerticalCase, found: Sequence[Measured]) -> Row:
             "batch_rows": case.samples,
         },
         measured={
-            **min_max("relative_error", errors),
+            **summary.figures,
             "seconds": mean([one.seconds for one in found]),
             "known_data_ratio": mean([one.kdr for one in found]),
             "solutions_with_papers_cells": mean([one.n_solutions for one in found]),
@@ -87,6 +88,7 @@ def _row(case: VerticalCase, found: Sequence[Measured]) -> Row:
         paper={"relative_error": case.relative_error, "seconds": case.seconds, "known_data_ratio": case.kdr},
         baseline={"relative_error": mean([one.baseline_error for one in found])},
         note=" | ".join(dict.fromkeys(one.note for one in found)),
+        bands=summary.bands,
     )
 
 

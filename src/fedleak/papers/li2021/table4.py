@@ -138,6 +138,7 @@ def _view(run: Run, knowledge: Knowledge) -> View:
 
 def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Row:
     errors = [one.relative_error for one in found]
+    summary = mean_max("relative_error", errors)
     return Row(
         setting={
             "dataset": case.dataset,
@@ -147,7 +148,7 @@ def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Ro
             "attackers_batches": "shuffled" if shuffled else "all rows",
         },
         measured={
-            **mean_max("relative_error", errors),
+            **summary.figures,
             "seconds": mean([one.seconds for one in found]),
             "known_data_ratio": mean([one.kdr for one in found]),
             "solutions_with_papers_cells": mean([one.n_solutions for one in found]),
@@ -157,4 +158,5 @@ def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Ro
         paper={"relative_error": case.relative_error, "seconds": case.seconds, "known_data_ratio": case.kdr},
         baseline={"relative_error": mean([one.baseline_error for one in found])},
         note=" | ".join(dict.fromkeys(one.note for one in found)),
+        bands=summary.bands,
     )

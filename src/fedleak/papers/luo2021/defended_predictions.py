@@ -32,7 +32,7 @@ from fedleak.papers.luo2021.defended_trial import (
 )
 from fedleak.papers.luo2021.served_trial import HALF, UNIFORM
 from fedleak.papers.luo2021.tables import REAL, paper_table
-from fedleak.papers.summaries import student_95
+from fedleak.papers.summaries import Summary, student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -146,14 +146,15 @@ def _rows(setting: Mapping[str, ScalarValue], found: Mapping[str, list[dict[str,
             results = [trial[method] for trial in trials]
             if method == ContributionScaling.name and label != EXPLAINED:
                 continue  # there is nothing that it could read
-            measured = {**_summaries(results), **({} if method in REFERENCES else spent)}
-            yield Row({**setting, "defense": label, "method": method}, measured, None, random, _note(results, spent))
+            measured = _summary(results) | ({} if method in REFERENCES else spent)
+            named: dict[str, ScalarValue] = {**setting, "defense": label, "method": method}
+            yield Row(named, measured.figures, None, random, _note(results, spent), measured.bands)
 
 
-def _summaries(results: Sequence[Measured]) -> dict[str, float | None]:
+def _summary(results: Sequence[Measured]) -> Summary:
     """Means over the trials that have the figure; only the error gets an interval."""
     errors = [result.figures["mse"] for result in results if result.figures]
-    return {**student_95("mse", errors), **{k: v for k, v in _means(results).items() if k != "mse"}}
+    return student_95("mse", errors) | {k: v for k, v in _means(results).items() if k != "mse"}
 
 
 def _means(results: Sequence[Measured]) -> dict[str, float | None]:

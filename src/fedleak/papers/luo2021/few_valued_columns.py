@@ -106,11 +106,11 @@ def _row(
     setting: dict[str, ScalarValue] = {"data": table.name, "model": kind, "hidden columns": count}
     setting |= {"release": release, "method": method}
     measured = student_95("right_cells", [trial["right"] for trial in trials])
-    measured["mse"] = mean([trial["mse"] for trial in trials])
+    measured |= {"mse": mean([trial["mse"] for trial in trials])}
     # The value that most cells of a column have, which an attacker does not know, and the constant 0.5.
     baseline = {
         "right_cells": mean([trial["commonest"] for trial in trials]),
         "mse": mean([trial["half"] for trial in trials]),
     }
     note = f"{n_seeds - len(trials)} of {n_seeds} trials skipped: {reason}" if reason else ""
-    return Row(setting, measured, None, baseline, note)
+    return Row(setting, measured.figures, None, baseline, note, measured.bands)

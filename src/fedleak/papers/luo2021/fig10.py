@@ -15,7 +15,7 @@ from fedleak.metrics.error_by_correlation import mean_absolute_correlation, rank
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.luo2021.served_trial import SETTINGS, SPLIT, logistic, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
-from fedleak.papers.summaries import student_95
+from fedleak.papers.summaries import Summary, student_95
 from fedleak.trial.progress import Progress
 
 CASES = (("bank", 0.4), ("credit", 0.3))
@@ -88,18 +88,19 @@ def _features(name: str, method: str, trials: Sequence[Trial]) -> Iterator[Row]:
         measured = student_95("mse", [float(figures[0]) for figures in hidden])
         means = np.mean(hidden, axis=0)
         measured |= {figure: float(mean) for figure, mean in zip(FIGURES[1:], means[1:], strict=True)}
-        yield Row(setting, measured, note=f"unknown in {len(hidden)} trials")
+        yield Row(setting, measured.figures, note=f"unknown in {len(hidden)} trials", bands=measured.bands)
 
 
 def _together(name: str, method: str, trials: Sequence[Trial]) -> Row:
     """The paper says that weak correlation goes with large error: Spearman's coefficient, a trial at a time."""
     columns = [np.array(list(trial.values())).T for trial in trials]
-    measured: dict[str, float | None] = {}
+    measured = Summary({})
     for figure, position in (("spearman_error_eq16", 1), ("spearman_error_eq17", 2)):
         found = [rank_correlation(of[0], of[position]) for of in columns]
         measured |= student_95(figure, [coefficient for coefficient in found if coefficient is not None])
     setting: dict[str, ScalarValue] = {"data": name, "method": method, "feature": ALL}
-    return Row(setting, measured, note="negative: features that correlate more are recovered better")
+    note = "negative: features that correlate more are recovered better"
+    return Row(setting, measured.figures, note=note, bands=measured.bands)
 
 
 def _curve(rows: Sequence[Row], name: str, method: str, figure: str) -> Curve:

@@ -76,7 +76,7 @@ class Fig11(Experiment):
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         plain = [
-            Row({**row.setting, "panel": f"{row.setting['data']}, {row.setting['method']}"}, row.measured)
+            replace(row, setting={**row.setting, "panel": f"{row.setting['data']}, {row.setting['method']}"})
             for row in rows
             if row.setting["unknown share"] != MEAN and row.setting["method"] == EqualitySolving.name
         ]
@@ -152,6 +152,7 @@ def _row(table: PaperTable, model: str, release: str, method: str, share: float 
     setting: dict[str, ScalarValue] = {"data": table.name, "model": model, "unknown share": share}
     setting |= {"release": release, "method": method}
     measured = student_95("mse", [trial["mse"] for trial in trials])
-    measured["accuracy"] = float(np.mean([trial["accuracy"] for trial in trials]))
+    measured |= {"accuracy": float(np.mean([trial["accuracy"] for trial in trials]))}
     note = f"zeros floored at {ZERO_FLOOR:g}" if method == EqualitySolving.name and release != "exact" else ""
-    return Row(setting, measured, None, {"mse": float(np.mean([trial["random"] for trial in trials]))}, note)
+    baseline = {"mse": float(np.mean([trial["random"] for trial in trials]))}
+    return Row(setting, measured.figures, None, baseline, note, measured.bands)

@@ -34,7 +34,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import student_95
+from fedleak.papers.summaries import mean, student_95
 from fedleak.theory.prediction_bounds import error_bound
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
@@ -95,17 +95,17 @@ def _cell_errors(guess: Guess, truth: SecretValues) -> np.ndarray:
 def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
     n_target = max(1, round(share * len(table.columns)))
     exact = n_target <= table.n_classes - 1
-    baseline = student_95("mse", [trial[UNIFORM] for trial in trials])
+    baseline = {"mse": mean([trial[UNIFORM] for trial in trials])}
     beside = {"largest row loss", "bound", "rows whole"}
     for method in dict.fromkeys(name for trial in trials for name in trial if name not in beside):
         measured = student_95("mse", [trial[method] for trial in trials if method in trial])
         if method == EqualityGrid.name:
-            measured["rows_whole"] = float(np.mean([trial["rows whole"] for trial in trials if method in trial]))
-            measured["trials"] = float(sum(method in trial for trial in trials))
+            measured |= {"rows_whole": float(np.mean([trial["rows whole"] for trial in trials if method in trial]))}
+            measured |= {"trials": float(sum(method in trial for trial in trials))}
         if method == EqualityProjection.name:
-            measured["largest_row_loss"] = max(trial["largest row loss"] for trial in trials)
+            measured |= {"largest_row_loss": max(trial["largest row loss"] for trial in trials)}
         if method == EqualitySolving.name:
-            measured["bound_eq15"] = float(np.mean([trial["bound"] for trial in trials]))
+            measured |= {"bound_eq15": float(np.mean([trial["bound"] for trial in trials]))}
         paper: dict[str, float | None] = {}
         if method == EqualitySolving.name:
             paper = {"bound_eq15": ERROR_BOUND[table.name]}
@@ -118,7 +118,7 @@ def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -
             "method": method,
         }
         note = "d_target <= c - 1" if exact else ""
-        yield Row(setting, measured, paper or None, {"mse": baseline["mse"]}, note)
+        yield Row(setting, measured.figures, paper or None, baseline, note, measured.bands)
 
 
 class Speed(Experiment):

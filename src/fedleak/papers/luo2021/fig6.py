@@ -104,9 +104,9 @@ def _rows(table: PaperTable, share: float, trials: Sequence[tuple[dict[str, Bran
     pooled = {method: sum((trial[method] for trial, _ in trials), Branching(0, 0)) for method in trials[0][0]}
     for method, counts in pooled.items():
         rates = [rate for trial, _ in trials if (rate := trial[method].rate) is not None]
-        measured = {**student_95("cbr", rates), "cbr": counts.rate, "compared": float(counts.n_compared)}
+        measured = student_95("cbr", rates) | {"cbr": counts.rate, "compared": float(counts.n_compared)}
         if method != RANDOM_PATH:
-            measured["candidate_paths"] = float(np.mean([left for _, left in trials]))
+            measured |= {"candidate_paths": float(np.mean([left for _, left in trials]))}
         setting: dict[str, ScalarValue] = {"data": table.name, "unknown share": share, "method": method}
         note = "" if len(rates) == len(trials) else f"{len(trials) - len(rates)} trials have no node of a target column"
-        yield Row(setting, measured, None, {"cbr": pooled[RANDOM_PATH].rate}, note)
+        yield Row(setting, measured.figures, None, {"cbr": pooled[RANDOM_PATH].rate}, note, measured.bands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
-from fedleak.papers.summaries import student_95
+from fedleak.papers.summaries import Summary, student_95
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -82,7 +82,7 @@ class Fig7(Experiment):
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         labelled = [
-            Row({**row.setting, "panel": f"{row.setting['data']}, {row.setting['model']}"}, row.measured)
+            replace(row, setting={**row.setting, "panel": f"{row.setting['data']}, {row.setting['model']}"})
             for row in rows
         ]
         return panels_by(labelled, "panel", "unknown share", "method", "mse", y_label="MSE per feature")
@@ -125,11 +125,11 @@ def _rows(table: PaperTable, kind: str, share: float, trials: Sequence[dict[str,
     baseline = float(np.mean([trial[UNIFORM]["mse"] for trial in trials]))
     for method in trials[0]:
         figures = [name for name in ("mse", "cbr", CPU) if name in trials[0][method]]
-        measured: dict[str, float | None] = {}
+        measured = Summary({})
         for figure in figures:
             measured |= student_95(figure, [trial[method][figure] for trial in trials])
         if method == PosteriorInference.name:  # trial by trial: the columns of a trial move both errors alike
             gains = [trial[GenerativeRegressionNetwork.name]["mse"] - trial[method]["mse"] for trial in trials]
             measured |= student_95("mse_below_generative", gains)
         setting: dict[str, ScalarValue] = {"data": table.name, "model": kind, "unknown share": share, "method": method}
-        yield Row(setting, measured, None, {"mse": baseline})
+        yield Row(setting, measured.figures, None, {"mse": baseline}, bands=measured.bands)

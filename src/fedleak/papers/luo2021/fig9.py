@@ -65,7 +65,9 @@ class Fig9(Experiment):
                 for method, errors in found.items():
                     setting: dict[str, ScalarValue] = {"data": name, "predictions": n_predictions}
                     setting |= {"method": method}
-                    yield Row(setting, student_95("mse", errors), None, {"mse": float(np.mean(found[UNIFORM]))})
+                    measured = student_95("mse", errors)
+                    baseline = {"mse": float(np.mean(found[UNIFORM]))}
+                    yield Row(setting, measured.figures, None, baseline, bands=measured.bands)
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         return panels_by(rows, "data", "predictions", "method", "mse", y_label="MSE per feature")

@@ -124,19 +124,21 @@ def _rows(set_up: SetUp, found: Mapping[int, list[dict[str, float]]]) -> Iterato
     errors = {case: np.array([trial["mse"] for trial in trials]) for case, trials in found.items()}
     ranked = sorted(errors, key=lambda case: float(errors[case].mean()))
     for case, of_case in errors.items():
-        measured = student_95("mse", of_case.tolist())
-        measured["standard_error"] = error_of_mean(of_case)
-        # Trials share columns and rows, so cases are compared trial by trial.
-        measured["above_case_5"] = float((of_case - errors[WHOLE]).mean())
-        measured["above_case_5_standard_error"] = error_of_mean(of_case - errors[WHOLE])
-        measured["rank"] = float(ranked.index(case) + 1)
+        measured = student_95("mse", of_case.tolist()) | {
+            "standard_error": error_of_mean(of_case),
+            # Trials share columns and rows, so cases are compared trial by trial.
+            "above_case_5": float((of_case - errors[WHOLE]).mean()),
+            "above_case_5_standard_error": error_of_mean(of_case - errors[WHOLE]),
+            "rank": float(ranked.index(case) + 1),
+        }
         if case in CASES:
-            measured["noise_variance"] = float(np.mean([trial["noise_variance"] for trial in found[case]]))
+            measured |= {"noise_variance": float(np.mean([trial["noise_variance"] for trial in found[case]]))}
         paper_rank = sorted(TABLE_3, key=lambda other: TABLE_3[other]).index(case) + 1
         paper = {"mse": TABLE_3[case], "above_case_5": TABLE_3[case] - TABLE_3[WHOLE], "rank": float(paper_rank)}
         about = CASES[case][0] if case in CASES else "random guess"
         setting: dict[str, ScalarValue] = {"set-up": set_up.name, "case": case, "what": about, "data": "bank"}
-        yield Row(setting, measured, paper, {"mse": float(errors[RANDOM_CASE].mean())})
+        baseline = {"mse": float(errors[RANDOM_CASE].mean())}
+        yield Row(setting, measured.figures, paper, baseline, bands=measured.bands)
 
 
 class Penalty(Experiment):
@@ -166,7 +168,8 @@ class Penalty(Experiment):
         for weight, errors in found.items():
             setting: dict[str, ScalarValue] = {"set-up": set_up.name, "data": table.name, "weight": weight}
             paper = {"mse": TABLE_3[WHOLE]} if weight == PUBLISHED_WEIGHT else None
-            yield Row(setting, student_95("mse", errors), paper, {"mse": float(np.mean(guessed))})
+            measured = student_95("mse", errors)
+            yield Row(setting, measured.figures, paper, {"mse": float(np.mean(guessed))}, bands=measured.bands)
 
 
 def one_sigmoid_a_class(
