@@ -31,6 +31,7 @@ from fedleak.core.payload import Payload
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_to_bytes, load_view, payload_to_bytes
 from fedleak.trial.shut_off import shut_off_attempt, shut_off_process
+from fedleak.trial.spent import Spent, timed_run
 from fedleak.trial.wire import Kind, Request, Wire
 
 FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT = b"V", b"M", b"A"  # what a connection that is passed on is for
@@ -119,12 +120,14 @@ def _attempt(wire: Wire, view: View, place: Path, views: Path) -> None:
         request = pickle.loads(body)  # noqa: S301  (from the audit, which the attack is not)
         assert isinstance(request, Request)
         shut_off_attempt(place, views)
-        wire.send(Kind.GUESS, guess_to_bytes(_guess(request, view, wire)))
+        guess, spent = _guess(request, view, wire)
+        wire.send(Kind.SPENT, spent.to_bytes())
+        wire.send(Kind.GUESS, guess_to_bytes(guess))
     except BaseException as error:
         wire.send(Kind.FAILURE, _told(error))
 
 
-def _guess(request: Request, base: View, wire: Wire) -> Guess:
+def _guess(request: Request, base: View, wire: Wire) -> tuple[Guess, Spent]:
     if request.memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     if request.strict_warnings:
@@ -132,7 +135,7 @@ def _guess(request: Request, base: View, wire: Wire) -> Guess:
     oracles = {name: AskedOracle(spec, name, wire) for name, spec in request.oracles.items()}
     view = replace(base, target=request.target, facts=request.facts, knowledge=request.knowledge, oracles=oracles)
     request.attack.heard_by(lambda guess: wire.send(Kind.INTERIM, guess_to_bytes(guess)))
-    return request.attack.run(view, rng=request.rng)
+    return timed_run(request.attack, view, request.rng)
 
 
 def _told(error: BaseException) -> bytes:

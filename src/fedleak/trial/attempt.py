@@ -19,6 +19,7 @@ from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned, answers_of
 from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
+from fedleak.trial.spent import Spent
 
 MAX_EXHIBIT_CELLS = 300
 
@@ -44,12 +45,28 @@ class Attempt:
     cells_recovered: float | None = None
     exhibit: Exhibit | None = None
     sampled: str = ""  # what part of a large secret was scored, in words
+    spent: Spent | None = None  # by the attack itself, within ``seconds``; None where it did not come to its end
 
     @property
     def guess(self) -> Guess:
         if isinstance(self.result, Failure):
             raise RunError(f"{self.attack.name} has no guess: {self.result.why}")
         return self.result
+
+    @property
+    def attack_seconds(self) -> float:
+        """Of the attack itself, without its process and its view: what a paper's running times are about."""
+        return self._own_times().seconds
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self._own_times().cpu_seconds
+
+    def _own_times(self) -> Spent:
+        if self.spent is None:
+            why = self.result.why or "it was ended before it answered"
+            raise RunError(f"{self.attack.name} has no times of its own: {why}")
+        return self.spent
 
 
 def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:

@@ -34,6 +34,7 @@ from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
+from fedleak.trial.spent import Spent
 from fedleak.trial.wire import Kind, Request, Wire
 
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
@@ -130,14 +131,21 @@ class Chamber:
         limits: Limits = Limits(),  # noqa: B008
     ) -> Guess:
         """The guess of an attack on ``view``, whose messages and records are those that the chamber holds."""
+        return self.timed_attempt(attack, view, rng=rng, limits=limits)[0]
+
+    def timed_attempt(
+        self, attack: Attack, view: View, *, rng: np.random.Generator, limits: Limits
+    ) -> tuple[Guess, Spent | None]:
+        """With what the attack itself took; None where it was ended before it had answered."""
         self._isolation.preload(attack.preloads)
         specs = {name: oracle.spec for name, oracle in view.oracles.items()}
         strict = any(action == "error" and category is Warning for action, _, category, _, _ in warnings.filters)
         request = Request(attack, view.target, view.facts, view.knowledge, specs, rng, limits.memory_bytes, strict)
         with self._lock:
             wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
+        conversation = _Conversation(wire, view.oracles, limits)
         try:
-            return _Conversation(wire, view.oracles, limits).guess(pickle.dumps(request))
+            return conversation.guess(pickle.dumps(request)), conversation.spent
         finally:
             wire.close()
 
@@ -152,6 +160,7 @@ class _Conversation:
         self._until = None if limits.wall_seconds is None else time.monotonic() + limits.wall_seconds
         self._process: int | None = None  # a descriptor: a number could be another process's by the time it is used
         self._interim: Guess | None = None
+        self.spent: Spent | None = None
 
     def guess(self, request: bytes) -> Guess:
         try:
@@ -182,6 +191,8 @@ class _Conversation:
             self._answer(body)
         elif kind is Kind.INTERIM:
             self._interim = guess_from_bytes(body)
+        elif kind is Kind.SPENT:
+            self.spent = Spent.from_bytes(body)
         elif kind is Kind.FAILURE:
             told = json.loads(body)
             why = told["message"] if told["skipped"] else f"{told['error']}: {told['message']}"

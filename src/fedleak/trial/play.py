@@ -23,8 +23,10 @@ from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.attempt import Attempt, Failure, scored
 from fedleak.trial.isolation import AttackFailedError, Chamber, Limits, can_isolate, shared_isolation
+from fedleak.trial.spent import Spent, timed_run
 
 NO_LIMITS = Limits()
+Answer = tuple[Guess | Failure, Spent | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +77,21 @@ class Played:
         view = self.view(coalition, target, knowledge, facts=facts)
         apart = isolated and can_isolate()
         began = time.perf_counter()
-        result = self._answer(chosen, view, rng, limits) if apart else _answer_here(chosen, view, rng)
+        result, spent = self._answer(chosen, view, rng, limits) if apart else _answer_here(chosen, view, rng)
         seconds = time.perf_counter() - began
         if isinstance(result, Guess) and result.secret != target:
             result = Failure(f"{chosen.name} must answer about {target}; it answered about {result.secret}")
-        found = Attempt(type(chosen), coalition, target, view.knowledge, result, seconds, apart)
+        found = Attempt(type(chosen), coalition, target, view.knowledge, result, seconds, apart, spent=spent)
         return found if bootstrap is None else scored(found, self.run.truth, bootstrap)
 
-    def _answer(self, attack: Attack, view: View, rng: np.random.Generator, limits: Limits) -> Guess | Failure:
+    def _answer(self, attack: Attack, view: View, rng: np.random.Generator, limits: Limits) -> Answer:
+        shared_isolation().preload_attacks([type(attack)])  # once, or every attempt of every run imports it again
         try:
-            return self._chamber(view).attempt(attack, view, rng=rng, limits=limits)
+            return self._chamber(view).timed_attempt(attack, view, rng=rng, limits=limits)
         except AttackFailedError as error:
             if not error.skipped:
                 show_traceback(error)
-            return Failure(str(error), error.skipped)
+            return Failure(str(error), error.skipped), None
 
     def _chamber(self, view: View) -> Chamber:
         """One process holds what a coalition saw, for all its attempts."""
@@ -98,15 +101,16 @@ class Played:
             return self._chambers[view.coalition]
 
 
-def _answer_here(attack: Attack, view: View, rng: np.random.Generator) -> Guess | Failure:
+def _answer_here(attack: Attack, view: View, rng: np.random.Generator) -> Answer:
     """Beside everything that this process holds; the guess is still read from its bytes."""
     try:
-        return guess_from_bytes(guess_to_bytes(attack.run(view, rng=rng)))
+        guess, spent = timed_run(attack, view, rng)
+        return guess_from_bytes(guess_to_bytes(guess)), spent
     except LACKING as error:
-        return Failure(str(error), skipped=True)
+        return Failure(str(error), skipped=True), None
     except Exception as error:
         show_traceback(error)
-        return Failure(in_one_line(error))
+        return Failure(in_one_line(error)), None
 
 
 def play(

@@ -36,6 +36,7 @@ class Kind(IntEnum):
     INTERIM = 8  # a guess that is good as far as it goes
     GUESS = 9
     FAILURE = 10
+    SPENT = 11  # the attack's own times, just before its guess
 
 
 @dataclass(frozen=True, eq=False)

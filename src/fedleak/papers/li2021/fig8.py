@@ -9,13 +9,14 @@ import numpy as np
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.payload import Array
-from fedleak.core.steps import Role
-from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.run import MemorySink
+from fedleak.core.whole.federation import Federation
 from fedleak.deviations.extra_columns import FakeFeatures
+from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.tables import paper_table
+from fedleak.papers.li2021.vertical_run import ARBITER, ATTACKER, VICTIM
 from fedleak.protocols.linear.vertical_arbiter import VerticalLogisticArbiter, VerticalLogisticArbiterSettings
+from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
 
 RATES = (0.0, 0.1, 0.3, 0.5, 1.0)  # fake over real features
@@ -70,26 +71,16 @@ def _losses(rate: float, scale: float, epochs: int, seed: int) -> tuple[FloatArr
     table = paper_table("breast-cancer", binary=True)
     order, columns = rng.permutation(len(table.values)), rng.permutation(table.values.shape[1])
     train, test = order[:N_ROWS], order[N_ROWS : N_ROWS + N_TEST]
-    parties = []
-    for name, role, mine in (
-        ("attacker", Role.ACTIVE, columns[:N_OWN]),
-        ("victim", Role.PASSIVE, columns[N_OWN:]),
-        ("arbiter", Role.ARBITER, columns[:0]),
-    ):
-        slices = [
-            Slice(part, table.values[np.ix_(part, mine)], table.labels[part] if role is Role.ACTIVE else None)
-            for part in (train, test)
-        ]
-        parties.append(Party(name, role, tuple(table.columns[i] for i in mine), slices[0], slices[1]))
+    shares = {ATTACKER: columns[:N_OWN], VICTIM: columns[N_OWN:]}
+    parties = deal_columns(
+        table.values, table.columns, table.labels, shares, rows=train, held_out=test, arbiter=ARBITER
+    )
     settings = VerticalLogisticArbiterSettings(
         batch_size=N_ROWS, epochs=epochs + 1, learning_rate=0.15, cipher="sealed", key_bits=1024, l2=0.01
     )
     n_fake = round(rate * table.values.shape[1])
-    run = VerticalLogisticArbiter().run(
-        Federation(VerticalLogisticArbiter.name, tuple(parties), settings),
-        rng=rng,
-        hooks=FakeFeatures(count=n_fake, scale=scale).hooks("attacker"),
-        sink=MemorySink(),
-    )
-    opened = [r.value.values[0] for r in run.locals["arbiter"] if r.name == "loss" and isinstance(r.value, Array)]
+    federation = Federation(VerticalLogisticArbiter.name, parties, settings)
+    fakes = FakeFeatures(count=n_fake, scale=scale)
+    run = play(federation, rng=rng, deviation=fakes, deviating=ATTACKER).run
+    opened = [r.value.values[0] for r in run.locals[ARBITER] if r.name == "loss" and isinstance(r.value, Array)]
     return np.array(opened, dtype=np.float64), run.utility["test_accuracy"]

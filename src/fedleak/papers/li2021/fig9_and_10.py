@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,17 +11,19 @@ import numpy as np
 from fedleak.attacks.arbiter.arbiter_collusion import ArbiterCollusion
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Reference, Status
-from fedleak.core.steps import Role
-from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.run import MemorySink
+from fedleak.core.whole.federation import Federation
+from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.printed import MULTI_PARTY_ERROR
+from fedleak.papers.li2021.relative_error import median_error, relative_error
 from fedleak.papers.li2021.tables import paper_table
-from fedleak.protocols import PROTOCOLS
+from fedleak.papers.li2021.vertical_run import ARBITER, ATTACKER, PROTOCOL_NAMES, VICTIM
 from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiterSettings, VerticalLogisticArbiterSettings
+from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
 
-COALITION = ("attacker", "arbiter")
+BYSTANDER = "bystander"
+COALITION = (ATTACKER, ARBITER)
 BATCHES_AN_EPOCH = 20
 
 
@@ -96,32 +97,26 @@ class Fig10(_Collusion):
 
 def measure_collusion(case: CollusionCase, *, logistic: bool, seed: int) -> Row:
     federation = _federation(case, logistic, seed)
-    run = PROTOCOLS.get(federation.protocol)().run(
-        federation, rng=np.random.default_rng([seed, 1]), hooks=(), sink=MemorySink()
-    )
-    facts = run.transcript.facts
-    capabilities = PROTOCOLS.get(federation.protocol).reveals(federation.settings, facts.parties, COALITION)
-    target = Secret(SecretKind.FEATURES, "victim")
-    view = run.view(COALITION, target, facts.seen_by(COALITION, capabilities))
-    began = time.perf_counter()
-    guess = ArbiterCollusion().run(view, rng=np.random.default_rng(0))
-    seconds = time.perf_counter() - began
-    truth = run.truth.of(target).values
-    scale = float(np.mean(np.abs(truth)))
-    whole = guess.status is Status.RECOVERED
-    error = float(np.mean(np.abs(guess.values - truth))) / scale if whole else None
-    median = float(np.mean(np.abs(truth - np.median(truth, axis=0)))) / scale
+    played = play(federation, rng=np.random.default_rng([seed, 1]))
+    target = Secret(SecretKind.FEATURES, VICTIM)
+    attempt = played.attempt(ArbiterCollusion, COALITION, target, rng=np.random.default_rng(0))
+    guess, truth = attempt.guess, played.run.truth.of(target).values
+    error = relative_error(guess.values, truth) if guess.status is Status.RECOVERED else None
     return Row(
         setting={
             "dataset": case.dataset,
             "rows": case.n_rows,
             "victim_features": case.n_victim,
             "batches": "shuffled" if case.shuffled else "recurring",
-            "rounds": facts.n_rounds,
+            "rounds": played.facts.n_rounds,
         },
-        measured={"seconds": seconds, "relative_error": error, "rank": float(guess.evidence["rank"] or 0)},
+        measured={
+            "seconds": attempt.attack_seconds,
+            "relative_error": error,
+            "rank": float(guess.evidence["rank"] or 0),
+        },
         paper={"seconds": None, "relative_error": MULTI_PARTY_ERROR if case.shuffled else None, "rank": None},
-        baseline={"seconds": None, "relative_error": median, "rank": None},
+        baseline={"seconds": None, "relative_error": median_error(truth), "rank": None},
         note=f"{guess.status.value}: {guess.why}. The paper prints times as a picture only",
     )
 
@@ -137,26 +132,11 @@ def _federation(case: CollusionCase, logistic: bool, seed: int) -> Federation:
         table = paper_table(case.dataset, binary=logistic)
         chosen = rng.permutation(len(table.values))[: case.n_rows]
         values, labels = table.values[chosen][:, rng.permutation(table.values.shape[1])], table.labels[chosen]
-    ids = np.arange(case.n_rows, dtype=np.int64)
-    victim, rest = values[:, : case.n_victim], values[:, case.n_victim :]
-    half = max(rest.shape[1] // 2, 1)
-    shares = {"attacker": rest[:, :half], "victim": victim, "bystander": rest[:, half:]}
-    parties = [
-        Party(
-            name,
-            Role.ACTIVE if name == "attacker" else Role.PASSIVE,
-            tuple(f"{name}{i}" for i in range(part.shape[1])),
-            Slice(ids, part, labels if name == "attacker" else None),
-        )
-        for name, part in shares.items()
-        if part.shape[1]
-    ]
-    parties.append(Party("arbiter", Role.ARBITER, (), Slice(ids, np.zeros((len(ids), 0)))))
-    return Federation(
-        "vertical-logistic-arbiter" if logistic else "vertical-linear-arbiter",
-        tuple(parties),
-        _settings(case, logistic, values),
-    )
+    n_columns, middle = values.shape[1], case.n_victim + max((values.shape[1] - case.n_victim) // 2, 1)
+    own = {ATTACKER: range(case.n_victim, middle), VICTIM: range(case.n_victim), BYSTANDER: range(middle, n_columns)}
+    shares = {name: columns for name, columns in own.items() if columns}
+    parties = deal_columns(values, [f"x{i}" for i in range(n_columns)], labels, shares, arbiter=ARBITER)
+    return Federation(PROTOCOL_NAMES[logistic], parties, _settings(case, logistic, values))
 
 
 def _settings(

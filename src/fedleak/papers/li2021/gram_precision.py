@@ -15,7 +15,7 @@ from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import VerticalCase
-from fedleak.papers.li2021.vertical_run import attackers_view, run_case
+from fedleak.papers.li2021.vertical_run import run_case
 from fedleak.papers.summaries import mean_max
 from fedleak.trial.progress import Progress
 
@@ -51,7 +51,7 @@ def _errors(width: int, rows: int, bits: int, seed: int) -> tuple[float, float]:
     """Relative errors, the naive way first."""
     case = VerticalCase("breast-cancer", 30 - width, width, 0, rows, 0.0, 0.0, 0.0)
     result = run_case(case, logistic=True, shuffled=False, seed=seed, fraction_bits=bits, n_rounds=100)
-    read = read_trajectory(attackers_view(result))
+    read = read_trajectory(result.view())
     true = result.rows @ result.rows.T
     size = float(np.linalg.norm(true))
     if isinstance(read, NotIdentified):

@@ -18,14 +18,15 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference, Status
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn, PublicSample
 from fedleak.core.payload import Table
-from fedleak.core.whole.run import MemorySink
 from fedleak.data import DataSpec, load_table
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.li2021.relative_error import median_error, relative_error
 from fedleak.papers.li2021.tables import paper_table
-from fedleak.papers.li2021.vertical_run import ATTACKER, VICTIM, VerticalRun, attackers_view, federation_of
+from fedleak.papers.li2021.vertical_run import ATTACKER, VICTIM, VerticalRun, federation_of
 from fedleak.papers.summaries import mean
-from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiter, VerticalLinearArbiterSettings
+from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiterSettings
+from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
 
 N_ROWS, BATCH, N_SAMPLE, N_OWN = 100, 25, 300, 4
@@ -93,10 +94,9 @@ def _prepare(case: _Case, seed: int) -> _Prepared:
         prediction_service=True,
     )
     federation = federation_of(data.own, data.rows, data.labels, settings, logistic=False)
-    hooks = FakeFeatures(count=n_fake).hooks(ATTACKER)
-    run = VerticalLinearArbiter().run(federation, rng=rng, hooks=hooks, sink=MemorySink())
-    result = VerticalRun(run, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True)
-    ids, gram = certain_gram_of(attackers_view(result), rng)
+    played = play(federation, rng=rng, deviation=FakeFeatures(count=n_fake), deviating=ATTACKER)
+    result = VerticalRun(played, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True)
+    ids, gram = certain_gram_of(result.view(), rng)
     if not isinstance(gram, GramEstimate):
         raise AssertionError(f"the experiment's own trajectory must identify the inner products: {gram.why}")
     return _Prepared(result, ids, gram, data, seed)
@@ -117,7 +117,7 @@ def _row(case: _Case, kind: str, with_weights: bool, runs: list[_Prepared]) -> R
             "cells_recovered_without_knowledge": float(np.mean([one[1] for one in reference])),
         },
         baseline={
-            "relative_error": float(np.mean([_median_error(run.data.rows) for run in runs])),
+            "relative_error": float(np.mean([median_error(run.data.rows) for run in runs])),
             "cells_recovered": None,
         },
         note="without knowledge: a random rotation; 'nothing' still uses independence of the columns"
@@ -130,7 +130,7 @@ def _width(runs: list[_Prepared]) -> int:
 
 
 def _errors(kind: str, with_weights: bool, run: _Prepared) -> tuple[float, float, bool] | None:
-    view = attackers_view(run.result, _knowledge(kind, run.data))
+    view = run.result.view(_knowledge(kind, run.data))
     if not with_weights:
         view = replace(view, oracles={})
     guess = rotate_into_place(view, run.ids, run.gram, np.random.default_rng(run.seed))
@@ -147,12 +147,8 @@ def _without(run: _Prepared) -> tuple[float, float]:
 
 
 def _figures(guess: FloatArray, truth: FloatArray) -> tuple[float, float]:
-    off = np.abs(guess - truth)
-    return float(np.mean(off) / np.mean(np.abs(truth))), float(np.mean(off <= WITHIN * np.ptp(truth, axis=0)))
-
-
-def _median_error(rows: FloatArray) -> float:
-    return float(np.mean(np.abs(rows - np.median(rows, axis=0))) / np.mean(np.abs(rows)))
+    within = np.abs(guess - truth) <= WITHIN * np.ptp(truth, axis=0)
+    return relative_error(guess, truth), float(np.mean(within))
 
 
 def _knowledge(kind: str, data: _Data) -> Knowledge:

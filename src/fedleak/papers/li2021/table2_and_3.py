@@ -22,8 +22,9 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import TABLE2, TABLE3, VerticalCase
-from fedleak.papers.li2021.tables import WIDE, CellPlan, plan_cells, relative_error
-from fedleak.papers.li2021.vertical_run import VICTIM, VerticalRun, attackers_view, run_case
+from fedleak.papers.li2021.relative_error import median_error, relative_error
+from fedleak.papers.li2021.tables import WIDE, CellPlan, plan_cells
+from fedleak.papers.li2021.vertical_run import VICTIM, VerticalRun, run_case
 from fedleak.papers.summaries import mean, min_max
 from fedleak.trial.progress import Progress
 
@@ -106,8 +107,7 @@ class Measured:
 
 def measure_case(case: VerticalCase, *, logistic: bool, seed: int) -> Measured:
     result, ids, gram = _trajectory(case, logistic, seed)
-    median = np.median(result.rows, axis=0)
-    baseline = relative_error(np.broadcast_to(median, result.rows.shape), result.rows, Knowledge(), VICTIM)
+    baseline = median_error(result.rows)
     where = f"{'shuffled mini-batches' if result.shuffled else 'one recurring batch'}, {len(result.rows)} rows"
     where += f", {result.n_rounds} rounds, {result.n_fake} fake features"
     if isinstance(gram, NotIdentified):
@@ -135,7 +135,7 @@ def _trajectory(
     """The recurring batch where it identifies the inner products well, else shuffled mini-batches."""
     for shuffled in (False, True):
         result = run_case(case, logistic=logistic, shuffled=shuffled, seed=seed)
-        ids, gram = certain_gram_of(attackers_view(result), np.random.default_rng([seed, 1]))
+        ids, gram = certain_gram_of(result.view(), np.random.default_rng([seed, 1]))
         if isinstance(gram, GramEstimate) and gram.cell_error <= GOOD_CELL_ERROR * np.sqrt(np.mean(gram.factor**2)):
             break
     return result, ids, gram
@@ -147,7 +147,7 @@ def _solve(
     """Raise the known cells until the view itself says that one solution is left."""
     for knowledge, n_beyond in _knowledge_levels(result, seed):
         n_extra = n_beyond
-        view = attackers_view(result, knowledge)
+        view = result.view(knowledge)
         guess, seconds = _timed(view, ids, gram, seed)
         if guess.status is Status.RECOVERED:
             break
@@ -188,7 +188,7 @@ def _count_solutions(result: VerticalRun, ids: IntArray, gram: GramEstimate, see
     """Real solutions with exactly the paper's number of known cells; None where the search's budget ends first."""
     if result.rows.shape[1] >= WIDE:
         return None
-    view = attackers_view(result, _plan(result, seed).knowledge(VICTIM, result.rows, 0))
+    view = result.view(_plan(result, seed).knowledge(VICTIM, result.rows, 0))
     found = search(rotation_problem(view, ids, gram))
     return len(found.rotations) if found.complete else None
 
@@ -196,6 +196,6 @@ def _count_solutions(result: VerticalRun, ids: IntArray, gram: GramEstimate, see
 def _exact_gram(result: VerticalRun) -> GramEstimate:
     """For the inversion alone: marked as such wherever it is shown."""
     width = result.rows.shape[1]
-    weights = result.run.truth.of(Secret(SecretKind.WEIGHTS, VICTIM)).values[:, 0]
+    weights = result.played.run.truth.of(Secret(SecretKind.WEIGHTS, VICTIM)).values[:, 0]
     factor = factor_of(result.rows @ result.rows.T, width)
     return GramEstimate(factor, result.rows @ weights, "the truth", 1.0, width, 1e-15, 1e-12)

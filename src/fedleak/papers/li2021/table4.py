@@ -15,17 +15,18 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Guess, Reference, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.steps import Role
-from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.run import MemorySink, Run
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import TABLE4, HorizontalCase
-from fedleak.papers.li2021.tables import paper_table, plan_cells, relative_error
+from fedleak.papers.li2021.relative_error import median_error, relative_error
+from fedleak.papers.li2021.tables import paper_table, plan_cells
 from fedleak.papers.summaries import mean, mean_max
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinear, HorizontalLinearSettings
+from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
 
 ATTACKER, VICTIM, SERVER = "attacker", "victim", "server"
+TARGET = Secret(SecretKind.FEATURES, VICTIM)
 EXTRAS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 ROUNDS = 1500
 
@@ -59,19 +60,19 @@ class Table4(Experiment):
 
 
 def _measure(case: HorizontalCase, shuffled: bool, seed: int) -> _Measured:
-    run, victim = _run(case, shuffled, seed)
+    played, victim = _run(case, shuffled, seed)
     rng = np.random.default_rng([seed, 7])
-    gram = column_gram(_view(run, Knowledge()))
-    baseline = relative_error(np.broadcast_to(np.median(victim, axis=0), victim.shape), victim, Knowledge(), VICTIM)
+    gram = column_gram(played.view((ATTACKER,), TARGET))
+    baseline = median_error(victim)
     if isinstance(gram, NotIdentified):
         return _Measured(None, baseline, None, None, None, None, f"not identified: {gram.why}")
     true = victim.T @ victim
     gram_error = float(np.linalg.norm(gram.gram - true) / np.linalg.norm(true))
-    return _inverted(run, victim, gram, gram_error, baseline, rng, seed)
+    return _inverted(played, victim, gram, gram_error, baseline, rng, seed)
 
 
 def _inverted(
-    run: Run,
+    played: Played,
     victim: FloatArray,
     gram: ColumnGram,
     gram_error: float,
@@ -85,7 +86,7 @@ def _inverted(
     guess: Guess
     for n_extra in EXTRAS:
         knowledge = _transposed(plan.knowledge(VICTIM, victim.T, n_extra))
-        view = _view(run, knowledge)
+        view = played.view((ATTACKER,), TARGET, knowledge)
         began = time.perf_counter()
         guess = invert_columns(view, gram, rng)
         seconds = time.perf_counter() - began
@@ -107,7 +108,7 @@ def _transposed(knowledge: Knowledge) -> Knowledge:
     )
 
 
-def _run(case: HorizontalCase, shuffled: bool, seed: int) -> tuple[Run, FloatArray]:
+def _run(case: HorizontalCase, shuffled: bool, seed: int) -> tuple[Played, FloatArray]:
     rng = np.random.default_rng([seed, case.features, case.victim_samples])
     table = paper_table(case.dataset, binary=False)
     assert table.values.shape[1] >= case.features
@@ -128,12 +129,7 @@ def _run(case: HorizontalCase, shuffled: bool, seed: int) -> tuple[Run, FloatArr
         learning_rate=0.5 / curvature,
     )
     federation = Federation(HorizontalLinear.name, parties, settings)
-    return HorizontalLinear().run(federation, rng=rng, hooks=(), sink=MemorySink()), rows[:cut]
-
-
-def _view(run: Run, knowledge: Knowledge) -> View:
-    facts = run.transcript.facts.seen_by((ATTACKER,), None)
-    return run.view((ATTACKER,), Secret(SecretKind.FEATURES, VICTIM), facts, knowledge=knowledge)
+    return play(federation, rng=rng), rows[:cut]
 
 
 def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Row:

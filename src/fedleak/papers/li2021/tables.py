@@ -97,9 +97,3 @@ def plan_cells(
         chosen.extend(int(row) * n_features + int(column) for column in columns)
     rest = rng.permutation(np.setdiff1d(np.arange(n_rows * n_features), chosen))
     return CellPlan(len(chosen), np.concatenate([np.array(chosen, dtype=np.int64), rest]).astype(np.int64))
-
-
-def relative_error(guess: FloatArray, truth: FloatArray, knowledge: Knowledge, owner: str) -> float:
-    """Mean error over mean absolute value, as the paper has it, over the cells that were not known."""
-    unknown = ~knowledge.cell_mask(owner, np.arange(len(truth)), truth.shape[1])
-    return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))

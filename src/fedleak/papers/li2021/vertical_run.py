@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.steps import Role
 from fedleak.core.view import View
-from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.hooks import Hook
-from fedleak.core.whole.run import MemorySink, Run
+from fedleak.core.whole.federation import Federation
 from fedleak.deviations.extra_columns import FakeFeatures
+from fedleak.papers.dealing import deal_columns
 from fedleak.papers.li2021.printed import VerticalCase
 from fedleak.papers.li2021.tables import independent_columns, paper_table, spanning_rows
-from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.linear.linear_settings import LINEAR, LOGISTIC
 from fedleak.protocols.linear.vertical_arbiter import (
     VerticalArbiterSettings,
+    VerticalLinearArbiter,
     VerticalLinearArbiterSettings,
+    VerticalLogisticArbiter,
     VerticalLogisticArbiterSettings,
 )
+from fedleak.trial.play import Played, play
 
 ATTACKER, VICTIM, ARBITER = "attacker", "victim", "arbiter"
+PROTOCOL_NAMES = {True: VerticalLogisticArbiter.name, False: VerticalLinearArbiter.name}  # by: logistic
 L2 = 0.01
 FAKE_SCALE = 0.5
 RECURRING_ROUNDS = 200
@@ -40,11 +40,15 @@ MORE_EPOCHS = 10  # than the N + 1 that determine the inner products of N rows
 
 @dataclass(frozen=True, eq=False)
 class VerticalRun:
-    run: Run
+    played: Played
     rows: FloatArray  # the victim's, as the truth has them
     n_fake: int
     n_rounds: int
     shuffled: bool
+
+    def view(self, knowledge: Knowledge | None = None) -> View:
+        """The attacker's, for the steps of the inversion, which are measured one by one."""
+        return self.played.view((ATTACKER,), Secret(SecretKind.FEATURES, VICTIM), knowledge)
 
 
 def run_case(
@@ -63,18 +67,10 @@ def run_case(
     settings = _settings(case, logistic, shuffled, n_rounds or RECURRING_ROUNDS, fraction_bits)
     settings = replace(settings, learning_rate=_rate(own, theirs, n_fake, logistic, shuffled))
     federation = federation_of(own, theirs, table.labels[rows], settings, logistic)
-    hooks: tuple[Hook[Any], ...] = FakeFeatures(count=n_fake, scale=FAKE_SCALE).hooks(ATTACKER) if n_fake else ()
-    protocol = PROTOCOLS.get(federation.protocol)()
-    run = protocol.run(federation, rng=rng, hooks=hooks, sink=MemorySink())
+    fakes = FakeFeatures(count=n_fake, scale=FAKE_SCALE) if n_fake else None
+    played = play(federation, rng=rng, deviation=fakes, deviating=ATTACKER)
     n_epochs = settings.epochs
-    return VerticalRun(run, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled)
-
-
-def attackers_view(result: VerticalRun, knowledge: Knowledge | None = None) -> View:
-    facts = result.run.transcript.facts
-    capabilities = PROTOCOLS.get(facts.protocol).reveals(VerticalArbiterSettings(), facts.parties, (ATTACKER,))
-    target = Secret(SecretKind.FEATURES, VICTIM)
-    return result.run.view((ATTACKER,), target, facts.seen_by((ATTACKER,), capabilities), knowledge=knowledge)
+    return VerticalRun(played, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled)
 
 
 def _fakes(own: FloatArray, case: VerticalCase, rng: np.random.Generator) -> int:
@@ -119,14 +115,8 @@ def _settings(
 def federation_of(
     own: FloatArray, theirs: FloatArray, labels: FloatArray, settings: VerticalArbiterSettings, logistic: bool
 ) -> Federation:
-    ids = np.arange(len(own), dtype=np.int64)
-    parties = (
-        Party(ATTACKER, Role.ACTIVE, _names("own", own), Slice(ids, own, labels)),
-        Party(VICTIM, Role.PASSIVE, _names("their", theirs), Slice(ids, theirs)),
-        Party(ARBITER, Role.ARBITER, (), Slice(ids, np.zeros((len(ids), 0)))),
-    )
-    return Federation("vertical-logistic-arbiter" if logistic else "vertical-linear-arbiter", parties, settings)
-
-
-def _names(prefix: str, values: FloatArray) -> tuple[str, ...]:
-    return tuple(f"{prefix}{index}" for index in range(values.shape[1]))
+    n_own, n_theirs = own.shape[1], theirs.shape[1]
+    names = [*(f"own{index}" for index in range(n_own)), *(f"their{index}" for index in range(n_theirs))]
+    shares = {ATTACKER: range(n_own), VICTIM: range(n_own, n_own + n_theirs)}
+    parties = deal_columns(np.hstack([own, theirs]), names, labels, shares, arbiter=ARBITER)
+    return Federation(PROTOCOL_NAMES[logistic], parties, settings)

@@ -11,17 +11,17 @@ from fedleak.attacks.predictions.equality_bayes import prior_of_columns
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Status
-from fedleak.core.errors import MissingFromViewError
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.changed_settings import Dropout
 from fedleak.defenses.collaboration_check import CollaborationCheck
 from fedleak.metrics.alignment import answers_of
 from fedleak.metrics.branching_rate import BranchingRate
-from fedleak.metrics.cell_metrics import recovered_share, squared_errors
+from fedleak.metrics.cell_metrics import recovered_share
 from fedleak.papers.luo2021.served_trial import ACTIVE, PASSIVE, SPLIT, Served, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import PaperTable
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.trial.attempt import Failure
 from fedleak.trial.randomness import stream
 
 TRAINING_DEFENSES = (CollaborationCheck, Dropout)  # they change what the model is trained on, or how
@@ -84,15 +84,16 @@ def kept_out(served: Served) -> BoolArray:
 
 
 def attacked(served: Served, attack: Attack, seed: int) -> Measured:
-    missing = sorted(need.value for need in attack.requires - (served.facts.capabilities or frozenset()))
+    revealed = served.played.seen_by((ACTIVE,)).capabilities or frozenset()
+    missing = sorted(need.value for need in attack.requires - revealed)
     if missing:
         return Measured({}, f"skipped: the defense does not reveal {', '.join(missing)}")
     if served.run.utility["released_share"] == 0:
         return Measured({}, _refusal(served))
-    try:
-        guess = served.attack(attack, seed)
-    except MissingFromViewError as error:
-        return Measured({}, f"skipped: {error}")
+    attempt = served.attempt(attack, seed)
+    if isinstance(attempt.result, Failure) and attempt.result.skipped:
+        return Measured({}, f"skipped: {attempt.result.why}")
+    guess = attempt.guess
     if guess.status in (Status.NOT_IDENTIFIABLE, Status.UNDETERMINED):
         return Measured({}, f"{guess.status.value}: {guess.why}")
     return Measured(figures_of(served, guess, seed))
@@ -111,10 +112,9 @@ def _refusal(served: Served) -> str:
 def figures_of(served: Served, guess: Guess, seed: int) -> dict[str, float]:
     """Error of the cells that are guessed; share of all cells within 1 %, where a withheld one is not recovered."""
     truth = served.run.truth.of(guess.secret)
-    cells = answers_of(guess, truth)[0]
-    guessed = np.isfinite(cells)
+    guessed = np.isfinite(answers_of(guess, truth)[0])
     found = {
-        "mse": float(squared_errors(cells, truth)[guessed].mean()),
+        "mse": float(served.errors(guess)[guessed].mean()),
         "within_1_percent": recovered_share(guess, truth, Knowledge(), frozenset()),
     }
     rate = BranchingRate().score(

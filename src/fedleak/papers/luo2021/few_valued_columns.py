@@ -9,16 +9,15 @@ import numpy as np
 from fedleak.attacks.predictions.equality_grid import EqualityGrid
 from fedleak.attacks.predictions.grid_match import GridMatch
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
-from fedleak.core.attack import Attack, Reference
-from fedleak.core.errors import MissingFromViewError
+from fedleak.core.attack import Attack, Guess, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.coarse_confidences import Rounding, TopLabel
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.served_trial import LR, NN, RF, SETTINGS, SPLIT, Served, serve, split_rows, trained
 from fedleak.papers.luo2021.tables import PaperTable, column_steps, paper_table
 from fedleak.papers.summaries import mean, student_95
+from fedleak.trial.attempt import Failure
 from fedleak.trial.progress import Progress
 from fedleak.trial.randomness import stream
 
@@ -72,10 +71,12 @@ def _of_model(table: PaperTable, kind: str, seeds: Sequence[int], quick: bool) -
                 served = serve(table, rows.predict, hidden, model, SETTINGS, seed=seed, defense=defense)
                 for attack in _attacks(kind, release):
                     key = count, release, attack.name
-                    try:
-                        found.setdefault(key, []).append(_trial(served, table, attack, seed))
-                    except MissingFromViewError as reason:
-                        skipped[key] = str(reason)
+                    of_key = found.setdefault(key, [])
+                    attempt = served.attempt(attack, seed)
+                    if isinstance(attempt.result, Failure) and attempt.result.skipped:
+                        skipped[key] = attempt.result.why
+                    else:
+                        of_key.append(_trial(served, table, attempt.guess))
     for key, trials in found.items():
         yield _row(table, kind, key, trials, len(seeds), skipped.get(key, ""))
 
@@ -85,10 +86,10 @@ def _attacks(kind: str, release: str) -> tuple[Attack, ...]:
     return (*grids, PosteriorInference()) if release == "exact" else grids
 
 
-def _trial(served: Served, table: PaperTable, attack: Attack, seed: int) -> Trial:
+def _trial(served: Served, table: PaperTable, guess: Guess) -> Trial:
     """A cell is right where the nearest value that its column can take is the true one."""
     hidden, steps = served.hidden.values, column_steps(table)
-    errors = squared_errors(served.attack(attack, seed).values, served.hidden)
+    errors = served.errors(guess)
     half_steps = np.array([step.step / 2 for name in served.target if (step := steps[name])])
     commonest = [np.unique(column, return_counts=True)[1].max() / len(column) for column in hidden.T]
     return {

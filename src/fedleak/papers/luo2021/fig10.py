@@ -10,7 +10,6 @@ from fedleak.attacks.predictions.equality_bayes import EqualityBayes
 from fedleak.attacks.predictions.generative_regression import GenerativeRegressionNetwork
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.metrics.error_by_correlation import mean_absolute_correlation, rank_correlation
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.luo2021.served_trial import SETTINGS, SPLIT, logistic, serve, split_rows, target_columns
@@ -75,7 +74,7 @@ def _trial(table: PaperTable, share: float, seed: int, n_predictions: int) -> di
     attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), EqualityBayes())
     found = {}
     for attack in attacks:
-        error = squared_errors(served.attack(attack, seed).values, served.hidden).mean(axis=0)
+        error = served.errors(served.attempt(attack, seed).guess).mean(axis=0)
         found[attack.name] = dict(zip(served.target, np.column_stack([error, *beside]), strict=True))
     return found
 

@@ -16,7 +16,6 @@ from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.coarse_confidences import Rounding, TopLabel
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021 import fig5
 from fedleak.papers.luo2021.served_trial import (
@@ -134,8 +133,7 @@ def _dropout(table: PaperTable, seeds: Sequence[int], quick: bool) -> Iterator[R
 
 
 def _trial(served: Served, attack: Attack, seed: int, name: str) -> Trial:
-    guess = served.attack(attack, seed)
-    found = {"mse": float(squared_errors(guess.values, served.hidden).mean())}
+    found = {"mse": served.mse(attack, seed)}
     found["accuracy"] = served.run.utility.get("prediction_accuracy", float("nan"))
     found["random"] = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,11 +13,8 @@ from fedleak.attacks.predictions.equality_grid import EqualityGrid
 from fedleak.attacks.predictions.equality_projection import EqualityProjection
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
 from fedleak.core.arrays import freeze
-from fedleak.core.attack import Attack, Guess, Reference
+from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.core.whole.truth import SecretValues
-from fedleak.metrics.alignment import answers_of
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.models.model import Model
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021.printed import ERROR_BELOW_THRESHOLD, ERROR_BOUND
@@ -76,9 +72,9 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
     """Errors of all methods in one trial, on the same predictions."""
     served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
     truth = served.hidden
-    errors = {attack.name: _cell_errors(served.attack(attack(), seed), truth) for attack in ATTACKS}
-    if served.knowledge.columns:  # no column moves in steps: nothing that a grid could add
-        errors[EqualityGrid.name] = _cell_errors(served.attack(EqualityGrid(), seed), truth)
+    # Where no column moves in steps, there is nothing that a grid could add.
+    attacks = (*ATTACKS, EqualityGrid) if served.knowledge.columns else ATTACKS
+    errors = {attack.name: served.errors(served.attempt(attack(), seed).guess) for attack in attacks}
     found = {name: float(error.mean()) for name, error in errors.items()}
     if EqualityGrid.name in errors:
         found["rows whole"] = float((errors[EqualityGrid.name] < 1e-18).all(axis=1).mean())
@@ -86,10 +82,6 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
     found["largest row loss"] = float(worse.max())
     found["bound"] = error_bound(truth.values)
     return found | reference_errors(truth, stream(seed, "guess", table.name))
-
-
-def _cell_errors(guess: Guess, truth: SecretValues) -> np.ndarray:
-    return squared_errors(answers_of(guess, truth)[0], truth)
 
 
 def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
@@ -149,11 +141,10 @@ def _timed(table: PaperTable, share: float, attack: Attack) -> Row:
     rows = split_rows(table, 0, (0.05, 0.0, 0.95), (5000, 0, 0))
     target = target_columns(table, 0, share)
     served = serve(table, np.arange(len(table.labels)), target, logistic(table, rows), SETTINGS, seed=0)
-    began, cpu = time.perf_counter(), time.process_time()
-    guess = served.attack(attack, 0)
-    measured = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-    measured["mse"] = float(squared_errors(guess.values, served.hidden).mean())
-    setting: dict[str, ScalarValue] = {"method": attack.name, "rows": len(guess.ids)}
+    attempt = served.attempt(attack, 0)
+    measured = {"seconds": attempt.attack_seconds, "cpu_seconds": attempt.cpu_seconds}
+    measured["mse"] = float(served.errors(attempt.guess).mean())
+    setting: dict[str, ScalarValue] = {"method": attack.name, "rows": len(attempt.guess.ids)}
     setting |= {"columns": len(table.columns), "unknown": len(target)}
     baseline = {"mse": float(np.mean((served.hidden.values - 0.5) ** 2))}
     return Row(setting, measured, None, baseline, "columns in hundredths" if attack.name == EqualityGrid.name else "")

@@ -79,7 +79,7 @@ def _trial(
     for pick in Pick:
         counts = Branching(0, 0)
         for draw in range(N_DRAWS):
-            guess = served.attack(PathRestriction(pick), N_DRAWS * seed + draw)
+            guess = served.attempt(PathRestriction(pick), N_DRAWS * seed + draw).guess
             counts += branching(tree, served.full_rows(guess.values), truth, positions)
         found[pick.value] = counts
     found[RANDOM_PATH] = _random_paths(tree, served, positions, stream(seed, "random path", table.name))

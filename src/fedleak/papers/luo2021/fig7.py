@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,6 @@ from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.metrics.branching_rate import branching
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.models.model import Model
 from fedleak.models.tree_models import ForestModel
 from fedleak.papers.experiment import Experiment, Panel, Row
@@ -103,12 +101,10 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
 
 
 def scored(served: Served, attack: Attack, seed: int) -> dict[str, float]:
-    began = time.process_time()
-    guess = served.attack(attack, seed)
-    seconds = time.process_time() - began
-    found = {"mse": float(squared_errors(guess.values, served.hidden).mean()), CPU: seconds}
+    attempt = served.attempt(attack, seed)
+    found = {"mse": float(served.errors(attempt.guess).mean()), CPU: attempt.cpu_seconds}
     if isinstance(served.model, ForestModel):
-        found["cbr"] = _branching(served, guess.values)
+        found["cbr"] = _branching(served, attempt.guess.values)
     return found
 
 

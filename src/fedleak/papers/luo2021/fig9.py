@@ -10,7 +10,6 @@ from fedleak.attacks.predictions.generative_regression import GenerativeRegressi
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021.served_trial import (
     SETTINGS,
@@ -57,8 +56,7 @@ class Fig9(Experiment):
                     served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
                     attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
                     for attack in attacks:
-                        error = squared_errors(served.attack(attack, seed).values, served.hidden)
-                        found.setdefault(attack.name, []).append(float(error.mean()))
+                        found.setdefault(attack.name, []).append(served.mse(attack, seed))
                     guess = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
                     found.setdefault(UNIFORM, []).append(guess)
                 progress.advance()

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess
-from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge, KnownColumn
-from fedleak.core.steps import Role
-from fedleak.core.view import View
-from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense
-from fedleak.core.whole.run import MemorySink, Run
+from fedleak.core.whole.run import Run
 from fedleak.core.whole.truth import SecretValues
+from fedleak.metrics.alignment import answers_of
+from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.models.interpret import interpret
 from fedleak.models.joint_training import train_forest, train_logistic, train_network
 from fedleak.models.model import Model
 from fedleak.models.tree_models import TreeOutput
+from fedleak.papers.dealing import deal_columns
 from fedleak.papers.luo2021.tables import PaperTable, column_steps
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
+from fedleak.trial.attempt import Attempt
+from fedleak.trial.play import Played, play
 from fedleak.trial.randomness import stream
 
 ACTIVE, PASSIVE = "active party", "passive party"
@@ -48,22 +49,31 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    run: Run
-    facts: Facts
+    played: Played
     model: Model
     target: tuple[str, ...]
     knowledge: Knowledge  # feature types: in which steps a column moves
 
     @property
+    def run(self) -> Run:
+        return self.played.run
+
+    @property
     def hidden(self) -> SecretValues:
         return self.run.truth.of(Secret(SecretKind.FEATURES, PASSIVE))
 
-    def view(self, kind: SecretKind) -> View:
-        return self.run.view((ACTIVE,), Secret(kind, PASSIVE), self.facts, knowledge=self.knowledge)
+    def attempt(self, attack: Attack, seed: int) -> Attempt:
+        """The active party's; its randomness depends on the seed and the attack's name alone."""
+        rng = stream(seed, "attack", attack.name)
+        return self.played.attempt(attack, (ACTIVE,), Secret(attack.produces, PASSIVE), self.knowledge, rng=rng)
 
-    def attack(self, attack: Attack, seed: int) -> Guess:
-        """The attack's answer; its randomness depends on the seed and its name alone."""
-        return attack.run(self.view(attack.produces), rng=stream(seed, "attack", attack.name))
+    def errors(self, guess: Guess) -> FloatArray:
+        """Squared errors of all cells (eq. 10); where nothing is guessed, of the column's mean."""
+        truth = self.run.truth.of(guess.secret)
+        return np.asarray(np.mean([squared_errors(cells, truth) for cells in answers_of(guess, truth)], axis=0))
+
+    def mse(self, attack: Attack, seed: int) -> float:
+        return float(self.errors(self.attempt(attack, seed).guess).mean())
 
     def full_rows(self, hidden: FloatArray) -> FloatArray:
         """Rows for the model: the active party's columns and the given values of the passive party's."""
@@ -107,34 +117,21 @@ def serve(
 
     Without a model the run trains one, as the settings say, on the rows that it does not predict.
     """
-    wanted = set(target)
-    own = tuple(name for name in table.columns if name not in wanted)
-    parties = tuple(
-        Party(name, role, columns, Slice(rows, _columns(table, rows, columns), labels))
-        for name, role, columns, labels in (
-            (ACTIVE, Role.ACTIVE, own, table.labels[rows]),
-            (PASSIVE, Role.PASSIVE, tuple(target), None),
-        )
-    )
+    theirs = np.array([table.columns.index(name) for name in target], dtype=np.int64)
+    shares = {ACTIVE: np.setdiff1d(np.arange(len(table.columns)), theirs), PASSIVE: theirs}
+    parties = deal_columns(table.features, table.columns, table.labels, shares, rows=rows)
     federation = Federation(VerticalPrediction.name, parties, settings)
-    hooks: tuple[Any, ...] = ()
-    if defense is not None:
-        federation = defense.configure(federation)
-        hooks = defense.hooks(federation)
-    protocol = VerticalPrediction(model)
-    run = protocol.run(federation, rng=stream(seed, "protocol"), hooks=hooks, sink=MemorySink())
-    facts = run.transcript.facts if defense is None else defense.declare(run.transcript.facts)
-    capabilities = protocol.reveals(federation.settings, facts.parties, (ACTIVE,))
+    played = play(federation, rng=stream(seed, "protocol"), defense=defense, protocol=VerticalPrediction(model))
+    assert played.run.truth.served is not None
+    served_model = model or interpret(played.run.truth.served.model)
+    return Served(played, served_model, tuple(target), _feature_types(table, target))
+
+
+def _feature_types(table: PaperTable, names: Sequence[str]) -> Knowledge:
     steps = column_steps(table)
-    known = tuple(KnownColumn(PASSIVE, name, step=s.step, slack=s.slack) for name in target if (s := steps[name]))
-    seen = facts.seen_by((ACTIVE,), capabilities)
-    assert run.truth.served is not None
-    served_model = model or interpret(run.truth.served.model)
-    return Served(run, seen, served_model, tuple(target), Knowledge(columns=known))
-
-
-def _columns(table: PaperTable, rows: IntArray, names: Sequence[str]) -> FloatArray:
-    return table.features[np.ix_(rows, np.array([table.columns.index(name) for name in names], dtype=np.int64))]
+    return Knowledge(
+        columns=tuple(KnownColumn(PASSIVE, name, step=s.step, slack=s.slack) for name in names if (s := steps[name]))
+    )
 
 
 def trained(kind: str, table: PaperTable, rows: Rows, seed: int, *, epochs: int, dropout: float = 0.0) -> Model:

@@ -19,7 +19,6 @@ from fedleak.attacks.predictions.generative_regression import NOISE_VARIANCE, Ge
 from fedleak.attacks.predictions.generator import GeneratorOptions
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
-from fedleak.metrics.cell_metrics import squared_errors
 from fedleak.models.joint_training import load_torch
 from fedleak.models.model import Model
 from fedleak.models.score_models import LinearModel, Link
@@ -112,10 +111,10 @@ class Table3(Experiment):
 def _trial(served: Served, set_up: SetUp, seed: int, table_name: str) -> dict[int, dict[str, float]]:
     found = {}
     for case, (_, changes) in CASES.items():
-        guess = served.attack(GenerativeRegressionNetwork(set_up.options(changes)), seed)
+        guess = served.attempt(GenerativeRegressionNetwork(set_up.options(changes)), seed).guess
         noise = guess.evidence[NOISE_VARIANCE]
         assert isinstance(noise, float)
-        found[case] = {"mse": float(squared_errors(guess.values, served.hidden).mean()), "noise_variance": noise}
+        found[case] = {"mse": float(served.errors(guess).mean()), "noise_variance": noise}
     guessed = reference_errors(served.hidden, stream(seed, "guess", table_name))[UNIFORM]
     return found | {RANDOM_CASE: {"mse": guessed}}
 
@@ -161,8 +160,7 @@ class Penalty(Experiment):
             served = serve(table, rows.predict, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
             for weight, errors in found.items():
                 options = replace(set_up.options({}), variance_weight=weight)
-                guess = served.attack(GenerativeRegressionNetwork(options), seed)
-                errors.append(float(squared_errors(guess.values, served.hidden).mean()))
+                errors.append(served.mse(GenerativeRegressionNetwork(options), seed))
             guessed.append(reference_errors(served.hidden, stream(seed, "guess", table.name))[UNIFORM])
             progress.advance()
         for weight, errors in found.items():
