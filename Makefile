@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 N_WORKERS ?= 2
 
-.PHONY: audit test lint types contracts check clean
+.PHONY: audit test lint types contracts check results clean
 
 audit: $(VENV)/.installed
 	$(BIN)/fedleak audit --out fedleak-audit
@@ -16,17 +16,22 @@ audit: $(VENV)/.installed
 test: lint types contracts check
 
 lint: $(VENV)/.installed-dev
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests examples scripts
+	$(BIN)/ruff format --check src tests examples scripts
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
+	$(BIN)/mypy scripts
 
 contracts: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 check: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(N_WORKERS)
+
+# Hours: every committed experiment again, or some: make results ONLY="hu2022/fig4 li2021/fig7"
+results: $(VENV)/.installed-dev
+	$(BIN)/python scripts/results.py $(ONLY)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

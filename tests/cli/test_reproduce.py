@@ -13,7 +13,7 @@ import pytest
 from fedleak.cli import main
 from fedleak.cli import measure as command
 from fedleak.core.attack import Reference
-from fedleak.core.registry import Registry
+from fedleak.core.registry import Entry, Registry
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.summaries import mean_max, standard_error, student_95
@@ -73,7 +73,8 @@ class Interrupted(Drawn):
 
 @pytest.fixture(autouse=True)
 def own_experiments(monkeypatch):
-    entries = [f"{__name__}:{kind.__name__}" for kind in (Plain, Drawn, Banded, OneKind, Interrupted)]
+    kinds = (Plain, Drawn, Banded, OneKind, Interrupted)
+    entries = [Entry(kind.name, f"{__name__}:{kind.__name__}") for kind in kinds]
     monkeypatch.setattr(command, "EXPERIMENTS", Registry[Experiment]("experiment", entries))
     monkeypatch.setattr(Plain, "computed", 0)
 

@@ -25,7 +25,7 @@ def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[str, ...
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
     """Changes that break a condition of a theorem that holds against some adversary."""
     lines: dict[str, None] = {}
-    for task in tasks:
+    for task in {id(task.facts): task for task in tasks}.values():  # attacks of one adversary share their facts
         for theorem in THEOREMS:
             assessment = theorem.assess(task.facts)
             if assessment.state is State.HOLDS and assessment.remedy:

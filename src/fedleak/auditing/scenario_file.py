@@ -198,7 +198,7 @@ def _assemble(raw: Mapping[str, object]) -> Scenario:
 
 def _named(registry: Registry[Protocol], name: object, place: str) -> type[Protocol]:
     if not isinstance(name, str):
-        known = ", ".join(sorted(plugin.name for plugin in registry))
+        known = ", ".join(sorted(registry.names))
         raise ScenarioError(f"{place} must be the name of a {registry.what} ({known}); got {name!r}")
     try:
         return registry.get(name)

@@ -13,7 +13,9 @@ import typer
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit, SinkFactory, still_unknown
 from fedleak.auditing.scenario_file import built_in_scenario, load_scenario
-from fedleak.cli.output import Bar, check_json_target, plain_console, write_json
+from fedleak.cli.bar import Bar
+from fedleak.cli.console import plain_console
+from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Report, Severity
 from fedleak.core.whole.run import Sink

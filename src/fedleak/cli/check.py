@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import typer
-from rich.table import Table
 
 from fedleak.auditing.advisor import remedies
 from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protocols, plan_check
 from fedleak.auditing.scenario_file import built_in_scenario, defense_label, load_scenario
-from fedleak.cli.output import plain_console, write_json
+from fedleak.cli.output import write_json
+from fedleak.core.facts import Facts
 from fedleak.core.finding import SCHEMA_VERSION
 from fedleak.report.wording import left_out
 from fedleak.theory import THEOREMS
-from fedleak.theory.condition import Assessment
+from fedleak.theory.condition import Assessment, State
+
+Case = tuple[tuple[str, ...], str | None]  # adversary and defense
+ItemT = TypeVar("ItemT")
 
 
 def check_command(scenario: Path | None, json: str | None) -> None:
@@ -34,12 +38,12 @@ def _tasks(planned: tuple[PlannedRun, ...]) -> list[tuple[str | None, Task]]:
 
 def _assessments(planned: tuple[PlannedRun, ...]) -> list[tuple[tuple[str, ...], str | None, Assessment]]:
     """Every theorem for every adversary under every defense, once."""
-    found: dict[tuple[tuple[str, ...], str | None, str], tuple[tuple[str, ...], str | None, Assessment]] = {}
+    cases: dict[Case, Facts] = {}
     for defense, task in _tasks(planned):
-        for theorem in THEOREMS:
-            key = (task.adversary.parties, defense, theorem.name)
-            found.setdefault(key, (task.adversary.parties, defense, theorem.assess(task.facts)))
-    return list(found.values())
+        cases.setdefault((task.adversary.parties, defense), task.facts)
+    return [
+        (parties, defense, theorem.assess(facts)) for (parties, defense), facts in cases.items() for theorem in THEOREMS
+    ]
 
 
 def _as_json(title: str, planned: tuple[PlannedRun, ...], foreign: Sequence[str]) -> dict[str, object]:
@@ -77,25 +81,37 @@ def _as_json(title: str, planned: tuple[PlannedRun, ...], foreign: Sequence[str]
 
 
 def _show(planned: tuple[PlannedRun, ...], foreign: Sequence[str]) -> None:
-    console = plain_console()
-    table = Table("adversary", "defense", "theorem", "state", "conditions", title="Theorems", title_justify="left")
-    for parties, defense, assessment in _assessments(planned):
-        table.add_row(
-            " + ".join(parties),
-            defense or "none",
-            assessment.theorem,
-            assessment.state.value,
-            "\n".join(assessment.reasons),
-        )
-    console.print(table)
-    table = Table("adversary", "defense", "attack", "secret", "theory expects", title="Attacks", title_justify="left")
-    for defense, task in _tasks(planned):
-        expected = f"skipped: {task.skip}" if task.skip else task.prediction.verdict.value
-        table.add_row(
-            " + ".join(task.adversary.parties), defense or "none", task.attack.name, str(task.target), expected
-        )
-    console.print(table)
+    for (parties, defense), found in _grouped(_assessments(planned)):
+        typer.echo(f"Theorems, {_case(parties, defense)}")
+        for assessment in found:
+            typer.echo(f"  {assessment.state.value:8} {assessment.theorem}: {_because(assessment)}")
+    for (parties, defense), tasks in _grouped(
+        (task.adversary.parties, defense, task) for defense, task in _tasks(planned)
+    ):
+        typer.echo(f"Attacks, {_case(parties, defense)}")
+        for task in tasks:
+            expected = f"skipped: {task.skip}" if task.skip else f"theory expects: {task.prediction.verdict.value}"
+            typer.echo(f"  {task.attack.name} on {task.target}, {expected}")
     if foreign:
         typer.echo(left_out(foreign))
     for line in remedies([task for _, task in _tasks(planned)]):
         typer.echo(f"- {line}")
+
+
+def _grouped(items: Iterable[tuple[tuple[str, ...], str | None, ItemT]]) -> list[tuple[Case, list[ItemT]]]:
+    groups: dict[Case, list[ItemT]] = {}
+    for parties, defense, item in items:
+        groups.setdefault((parties, defense), []).append(item)
+    return list(groups.items())
+
+
+def _case(parties: tuple[str, ...], defense: str | None) -> str:
+    return f"adversary {' + '.join(parties)}, {f'defense {defense}' if defense else 'no defense'}:"
+
+
+def _because(assessment: Assessment) -> str:
+    """What follows where it holds; otherwise the conditions that decided, and not those that are met anyway."""
+    if assessment.state is State.HOLDS:
+        return assessment.conclusion
+    deciding = [c for c in assessment.conditions if c.state is assessment.state]
+    return "; ".join(f"{c.statement} ({c.detail})" for c in deciding)

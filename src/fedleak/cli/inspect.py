@@ -8,7 +8,8 @@ from pathlib import Path
 import typer
 from rich.table import Table as Grid
 
-from fedleak.cli.output import plain_console, write_json
+from fedleak.cli.console import plain_console
+from fedleak.cli.output import write_json
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
 from fedleak.core.transcript import Message
 from fedleak.core.whole.run import Captured

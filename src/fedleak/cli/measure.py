@@ -8,7 +8,9 @@ import typer
 from rich.console import Group
 from rich.table import Table
 
-from fedleak.cli.output import Bar, check_json_target, plain_console, write_json
+from fedleak.cli.bar import Bar
+from fedleak.cli.console import plain_console
+from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json

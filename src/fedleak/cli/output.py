@@ -1,4 +1,4 @@
-"""Where results, progress and failures go: a file, standard output with nothing else on it, standard error."""
+"""Where results and failures go: a file, standard output with nothing else on it, standard error."""
 
 from __future__ import annotations
 
@@ -8,30 +8,16 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
 
 from fedleak.core.errors import WANTS_TRACEBACK, ExitCode, FedleakError, in_one_line, show_traceback
-from fedleak.report.json_format import check_writable, write_whole
-from fedleak.trial.progress import Progress
-
-
-class _Plain(Console):
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # rich would end with exit code 1, which is a finding's
-
-
-def plain_console(*, stderr: bool = False) -> Console:
-    """A console that prints names as they are: a party called "[red]" is no colour."""
-    return _Plain(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def check_json_target(target: str | None) -> None:
     """For commands that work long: a place that cannot be written is told before the work."""
+    from fedleak.report.json_format import check_writable
+
     if target is not None and target != "-":
         check_writable(Path(target))
 
@@ -42,45 +28,9 @@ def write_json(value: Mapping[str, object], target: str) -> None:
     if target == "-":
         typer.echo(text, nl=False)
         return
+    from fedleak.report.json_format import write_whole
+
     write_whole(Path(target), text)
-
-
-class Bar(Progress):
-    """Drawn only on a terminal; in a log, one line a piece of work."""
-
-    def __init__(self) -> None:
-        self._console = plain_console(stderr=True)
-        self._bar = RichProgress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._current: TaskID | None = None
-
-    def __enter__(self) -> Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def begin(self, what: str, total: int | None) -> None:
-        if self._current is not None:
-            self._bar.remove_task(self._current)
-        if not self._console.is_terminal:
-            self._console.print(f"{what} ...", soft_wrap=True)
-        self._current = self._bar.add_task(what, total=total)
-
-    def advance(self) -> None:
-        if self._current is not None:
-            self._bar.advance(self._current)
 
 
 def told(error: BaseException) -> ExitCode:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.table import Table
 
-from fedleak.cli.output import plain_console, write_json
-from fedleak.report import html as page
-from fedleak.report import json_format, terminal
-from fedleak.report.json_format import redact as redacted
+from fedleak.cli.console import plain_console
+from fedleak.cli.output import write_json
+
+# Imported one by one: a list of attacks needs nothing of the protocols.
+REGISTRIES = {
+    "attacks": "fedleak.attacks:ATTACKS",
+    "defenses": "fedleak.defenses:DEFENSES",
+    "deviations": "fedleak.deviations:DEVIATIONS",
+    "metrics": "fedleak.metrics:METRICS",
+    "papers": "fedleak.papers:EXPERIMENTS",
+    "protocols": "fedleak.protocols:PROTOCOLS",
+    "theorems": "fedleak.theory:THEOREMS",
+}
 
 
 def list_command(kind: str, json: str | None) -> None:
@@ -30,23 +40,8 @@ def list_command(kind: str, json: str | None) -> None:
 
 
 def _registry(kind: str) -> Any:
-    from fedleak.attacks import ATTACKS
-    from fedleak.defenses import DEFENSES
-    from fedleak.deviations import DEVIATIONS
-    from fedleak.metrics import METRICS
-    from fedleak.papers import EXPERIMENTS
-    from fedleak.protocols import PROTOCOLS
-    from fedleak.theory import THEOREMS
-
-    return {
-        "attacks": ATTACKS,
-        "defenses": DEFENSES,
-        "deviations": DEVIATIONS,
-        "metrics": METRICS,
-        "papers": EXPERIMENTS,
-        "protocols": PROTOCOLS,
-        "theorems": THEOREMS,
-    }[kind]
+    module, _, name = REGISTRIES[kind].partition(":")
+    return getattr(import_module(module), name)
 
 
 def _row(plugin: Any) -> dict[str, Any]:
@@ -61,9 +56,12 @@ def _row(plugin: Any) -> dict[str, Any]:
 
 
 def report_command(source: Path, html: Path | None, redact: bool) -> None:
+    from fedleak.report import html as page
+    from fedleak.report import json_format, terminal
+
     found = json_format.read(source)
     if redact:
-        found = redacted(found)
+        found = json_format.redact(found)
     terminal.print_report(found, plain_console())
     if html is not None:
         page.write(found, html)

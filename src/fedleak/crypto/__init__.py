@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedleak.core.registry import Registry
+from fedleak.core.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from fedleak.crypto.cipher import Cipher
 
 CIPHERS: Registry[Cipher] = Registry(
-    "cipher", ["fedleak.crypto.paillier_cipher:Paillier", "fedleak.crypto.sealed:Sealed"]
+    "cipher",
+    [Entry("paillier", "fedleak.crypto.paillier_cipher:Paillier"), Entry("sealed", "fedleak.crypto.sealed:Sealed")],
 )

@@ -1,26 +1,26 @@
 """Defenses, what honest parties do, in files by what they change."""
 
-from fedleak.core.registry import Registry
+from fedleak.core.registry import Entry, Registry
 from fedleak.core.whole.hooks import Defense
 
 DEFENSES: Registry[Defense] = Registry(
     "defense",
     [
-        "fedleak.defenses.inexact_sharing:GaussianNoise",
-        "fedleak.defenses.inexact_sharing:DpPaillier",
-        "fedleak.defenses.changed_settings:LargeInitialisation",
-        "fedleak.defenses.changed_settings:LargerBatch",
-        "fedleak.defenses.changed_settings:LocalSteps",
-        "fedleak.defenses.changed_settings:FreshBatches",
-        "fedleak.defenses.inexact_sharing:SelectiveSharing",
-        "fedleak.defenses.inexact_sharing:UpdateNoise",
-        "fedleak.defenses.changed_settings:SecretSharedGradients",
-        "fedleak.defenses.coarse_confidences:Rounding",
-        "fedleak.defenses.coarse_confidences:TopLabel",
-        "fedleak.defenses.coarse_confidences:ConfidenceNoise",
-        "fedleak.defenses.changed_settings:Dropout",
-        "fedleak.defenses.changed_settings:HiddenModel",
-        "fedleak.defenses.collaboration_check:CollaborationCheck",
-        "fedleak.defenses.leak_check:LeakCheck",
+        Entry("gaussian-noise", "fedleak.defenses.inexact_sharing:GaussianNoise"),
+        Entry("dp-paillier", "fedleak.defenses.inexact_sharing:DpPaillier", ("dp-paillier-mgd",)),
+        Entry("large-initialisation", "fedleak.defenses.changed_settings:LargeInitialisation"),
+        Entry("larger-batch", "fedleak.defenses.changed_settings:LargerBatch"),
+        Entry("local-steps", "fedleak.defenses.changed_settings:LocalSteps", ("asynchronous-updates",)),
+        Entry("fresh-batches", "fedleak.defenses.changed_settings:FreshBatches", ("shuffling",)),
+        Entry("selective-sharing", "fedleak.defenses.inexact_sharing:SelectiveSharing", ("top-k",)),
+        Entry("update-noise", "fedleak.defenses.inexact_sharing:UpdateNoise"),
+        Entry("secret-shared-gradients", "fedleak.defenses.changed_settings:SecretSharedGradients"),
+        Entry("rounding", "fedleak.defenses.coarse_confidences:Rounding"),
+        Entry("top-label", "fedleak.defenses.coarse_confidences:TopLabel"),
+        Entry("confidence-noise", "fedleak.defenses.coarse_confidences:ConfidenceNoise"),
+        Entry("dropout", "fedleak.defenses.changed_settings:Dropout"),
+        Entry("hidden-model", "fedleak.defenses.changed_settings:HiddenModel"),
+        Entry("collaboration-check", "fedleak.defenses.collaboration_check:CollaborationCheck"),
+        Entry("leak-check", "fedleak.defenses.leak_check:LeakCheck"),
     ],
 )

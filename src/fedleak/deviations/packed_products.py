@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
@@ -152,6 +151,8 @@ def solve_integers(matrix: IntArray, right: Sequence[int]) -> list[int] | None:
     Least squares, rounding, and refinement with exact residuals: each pass gains the digits that the system's
     condition leaves of float64. What is returned satisfies every equation exactly.
     """
+    from scipy.linalg import qr, solve_triangular
+
     n_equations, n_unknowns = matrix.shape
     if n_equations < n_unknowns:
         return None

@@ -1,20 +1,20 @@
 """Scores of a guess against the truth."""
 
 from fedleak.core.adversary import SecretKind
-from fedleak.core.registry import Registry
+from fedleak.core.registry import Entry, Registry
 from fedleak.metrics.metric import Metric
 
 METRICS: Registry[Metric] = Registry(
     "metric",
     [
-        "fedleak.metrics.cell_metrics:LabelAccuracy",
-        "fedleak.metrics.cell_metrics:CellsRecovered",
-        "fedleak.metrics.cell_metrics:MeanError",
-        "fedleak.metrics.cell_metrics:SquaredError",
-        "fedleak.metrics.interval_score:IntervalScore",
-        "fedleak.metrics.branching_rate:BranchingRate",
-        "fedleak.metrics.error_by_correlation:ErrorByOwnCorrelation",
-        "fedleak.metrics.error_by_correlation:ErrorByPredictionCorrelation",
+        Entry("label-accuracy", "fedleak.metrics.cell_metrics:LabelAccuracy"),
+        Entry("cells-recovered", "fedleak.metrics.cell_metrics:CellsRecovered"),
+        Entry("mean-error", "fedleak.metrics.cell_metrics:MeanError"),
+        Entry("mse-per-feature", "fedleak.metrics.cell_metrics:SquaredError"),
+        Entry("interval-score", "fedleak.metrics.interval_score:IntervalScore"),
+        Entry("branching-rate", "fedleak.metrics.branching_rate:BranchingRate", ("cbr",)),
+        Entry("error-by-own-correlation", "fedleak.metrics.error_by_correlation:ErrorByOwnCorrelation"),
+        Entry("error-by-prediction-correlation", "fedleak.metrics.error_by_correlation:ErrorByPredictionCorrelation"),
     ],
 )
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, UnreadableModelError
@@ -150,6 +149,8 @@ def _through_torch(module: Any, rows: FloatArray) -> FloatArray:
 
 def _with_link(answer: Answer, first: FloatArray, about: str) -> tuple[Answer, FloatArray]:
     """A module's outputs are confidences, or scores before the last link: decided once, on the rows it is tried on."""
+    from scipy.special import expit, softmax
+
     inside = bool((first >= 0).all() and (first <= 1).all())
     one_output = first.ndim == 1 or first.shape[1] == 1
     if not np.isfinite(first).all() or first.ndim not in (1, 2):

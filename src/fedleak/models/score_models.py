@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
 
 from fedleak.core.arrays import FloatArray, freeze
 from fedleak.core.errors import InputError
@@ -52,6 +51,8 @@ class LinearModel(Model):
         return result
 
     def confidences(self, rows: FloatArray) -> FloatArray:
+        from scipy.special import expit, log_softmax
+
         scores = self.scores(rows)
         if self.link is Link.SIGMOID:
             # Both by sigmoid: 1 - v would round the small one away.
@@ -113,6 +114,8 @@ class NetworkModel(Model):
         return result
 
     def confidences(self, rows: FloatArray) -> FloatArray:
+        from scipy.special import expit, softmax
+
         scores = self.scores(rows)
         if self.link is Link.SIGMOID:
             return np.hstack([expit(-scores), expit(scores)])

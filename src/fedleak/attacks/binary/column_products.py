@@ -39,6 +39,7 @@ class ColumnProducts(Attack):
     summary = "solves the others' updates for the inner products of their columns, and with their labels"
     reference = Reference("li2019", "sections 3.2 to 3.4")
     requires = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS})
+    preloads = ("scipy.linalg", "scipy.optimize")
     produces = SecretKind.COLUMN_PRODUCTS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

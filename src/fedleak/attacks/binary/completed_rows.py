@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from fedleak.attacks.binary.binary_table import binary_flaw
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
@@ -118,6 +117,8 @@ def certain_cells(tables: Sequence[FloatArray]) -> BoolArray:
 
     A single table of unknown completeness makes nothing certain.
     """
+    from scipy.optimize import linear_sum_assignment
+
     first = tables[0]
     certain = np.full(first.shape, len(tables) > 1)
     for other in tables[1:]:

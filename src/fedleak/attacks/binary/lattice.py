@@ -16,7 +16,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from fedleak.attacks.binary.table_search import Budget
 from fedleak.core.arrays import FloatArray, IntArray
@@ -121,6 +120,8 @@ SURELY_ZERO = 1e-8
 
 def independent_columns(gram: IntArray) -> list[int]:
     """Positions of independent columns, as many as the rank (Cholesky with pivoting; exact where floats may err)."""
+    from scipy.linalg.lapack import dpstrf
+
     scale = max(float(gram.diagonal().max(initial=0)), 1.0)
     factor, order, rank, _ = dpstrf(gram.astype(np.float64), tol=SURELY_ZERO * scale)
     chosen = (order[:rank] - 1).tolist()

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, logm
 
 from fedleak.core.arrays import FloatArray
 
@@ -40,6 +39,8 @@ class Product:
 
 def first_estimate(product: Product) -> FloatArray | None:
     """n/s · (I − P^(1/n)) with the symmetrised logarithm; None where the step is so large that P has no real one."""
+    from scipy.linalg import logm
+
     eigenvalues = np.linalg.eigvals(product.matrix)
     if (eigenvalues.real <= 0).any():
         return None
@@ -120,6 +121,8 @@ class _Fit:
 
     def improve(self) -> float:
         """One step; the largest change of Σ."""
+        from scipy.linalg import cho_factor, cho_solve
+
         d = len(self.total)
         left, right, modelled = self.factors()
         jacobians = [np.kron(a, b.T) for a, b in zip(left, right, strict=True)]  # of −P/s, rows of δ_i in order
@@ -163,6 +166,8 @@ class _Fit:
     def _split(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Generalised least squares, a column a case: what Σ explains (cases, d, d), and the conditional mean of the
         δ_i (batches, cases, d, d)."""
+        from scipy.linalg import cho_solve
+
         d = len(self.total)
         coefficients = cho_solve(self._information, self._weighted.T @ targets)
         change = (self._symmetric @ coefficients).T.reshape(-1, d, d)

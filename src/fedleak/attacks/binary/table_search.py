@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, milp
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.exact_integers import matrix
@@ -156,6 +155,8 @@ def _by_programming(
 
 def _program(cost: FloatArray, system: IntArray, target: IntArray, budget: Budget) -> tuple[FloatArray | None, bool]:
     """(counts, proven): without counts, ``proven`` says that none exist."""
+    from scipy.optimize import LinearConstraint, milp
+
     budget.spend()
     result = milp(
         cost,

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from fedleak.attacks.residuals.trajectory import Trajectory
 from fedleak.attacks.verdicts import NotIdentified
@@ -116,6 +115,8 @@ def naive_gram(trajectory: Trajectory) -> FloatArray:
 
     Directions in which the updates are weaker than their noise are left out, which is the best that this way can do.
     """
+    from scipy.linalg import lstsq
+
     scores, residuals, rates = stacked(trajectory)
     moves, pushes = _update_sides(scores, residuals, rates, trajectory)
     noise = trajectory.noise * float(np.sqrt(sum(scores.shape)))
@@ -124,6 +125,8 @@ def naive_gram(trajectory: Trajectory) -> FloatArray:
 
 
 def rank_aware_gram(trajectory: Trajectory, width: int) -> GramSolution | NotIdentified:
+    from scipy.linalg import lstsq
+
     scores, residuals, rates = stacked(trajectory)
     m, n_rounds = scores.shape
     rank = min(width, m)

@@ -45,6 +45,7 @@ class AverageInversion(Attack):
     summary = "takes its own weights out of the averages, solves for X^T X, and turns it onto the known cells"
     reference = Reference("li2021", "section 4.2")
     requires = frozenset({Capability.AVERAGED_WEIGHTS, Capability.LINEAR_RESIDUAL, Capability.KNOWN_CELLS})
+    preloads = ("scipy.linalg", "scipy.optimize")
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy.linalg import qr
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
@@ -53,6 +52,7 @@ class RotationMatching(Attack):
     summary = "closes the rotation of the inner products by what is known of the columns, without known cells"
     reference = Reference("fedleak", "beyond li2021, section 4.3")
     requires = WITH_LABELS
+    preloads = ("scipy.linalg", "scipy.optimize")
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
@@ -174,6 +174,8 @@ CHUNK = 100_000
 
 def unit_combinations(factor: FloatArray, values: FloatArray, tolerance: float) -> list[FloatArray] | None:
     """All unit vectors r for which F r takes these values only; None if there are too many patterns to try."""
+    from scipy.linalg import qr
+
     width = factor.shape[1]
     if len(values) ** width > MOST_PATTERNS:
         return None

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import expm, lstsq
-from scipy.optimize import brentq
 
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.theory.rotation_freedom import rotation_equations
@@ -101,6 +99,8 @@ class RotationProblem:
 
 def _with_norm(singular: FloatArray, targets: FloatArray, wanted: float) -> FloatArray:
     """Least squares of diag(singular) y = targets with |y| at most ``wanted``: noise in weak directions lengthens y."""
+    from scipy.optimize import brentq
+
     plain = targets / singular
     if np.linalg.norm(plain) <= wanted:
         return np.asarray(plain)
@@ -155,6 +155,8 @@ def _along(
     problem: RotationProblem, rotation: FloatArray, turn: FloatArray, misfit: float
 ) -> tuple[FloatArray, float] | None:
     """The whole step, or a shorter one where that overshoots; None where no step lowers the misfit."""
+    from scipy.linalg import expm
+
     for share in (1.0, 0.5, 0.25, 0.1):
         candidate = _orthonormal(rotation @ expm(share * turn))
         found = problem.misfit(candidate)
@@ -175,6 +177,8 @@ def equations(problem: RotationProblem, rotation: FloatArray) -> FloatArray:
 
 
 def _newton_turn(problem: RotationProblem, rotation: FloatArray) -> tuple[FloatArray, int]:
+    from scipy.linalg import lstsq
+
     width = problem.width
     system = equations(problem, rotation)
     if not system.size:

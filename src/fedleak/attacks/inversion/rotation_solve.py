@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.linalg import qr
 
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotation, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
@@ -98,6 +97,8 @@ def _conditioning(problem: RotationProblem, rotation: FloatArray) -> tuple[float
 
     Directions that move no row (rows that span less than the whole space) do not count as free.
     """
+    from scipy.linalg import qr
+
     width = problem.width
     n_unknown = width * (width - 1) // 2
     if n_unknown == 0:

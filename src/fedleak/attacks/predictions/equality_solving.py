@@ -37,6 +37,7 @@ class EqualitySolving(Attack):
     summary = "solves the linear equations that a logistic regression's confidences are; minimum norm where open"
     reference = Reference("luo2021", "section IV-A")
     requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
+    preloads = ("scipy.linalg",)
     produces = SecretKind.FEATURES
 
     zero_floor: float = ZERO_FLOOR

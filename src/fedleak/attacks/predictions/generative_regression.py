@@ -41,7 +41,7 @@ class GenerativeRegressionNetwork(Attack):
     summary = "trains a network to generate the unknown columns so that the model answers as it did"
     reference = Reference("luo2021", "section V, algorithm 2")
     requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
-    preloads = ("torch", "torch._dynamo")  # the second by torch's optimisers
+    preloads = ("scipy.special", "torch", "torch._dynamo")  # the last by torch's optimisers
     produces = SecretKind.FEATURES
     measured_by = "mse-per-feature"
 

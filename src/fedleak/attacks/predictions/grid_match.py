@@ -28,6 +28,7 @@ class GridMatch(Attack):
     summary = "tries every combination of values of hidden columns that have few, and keeps those that fit"
     reference = Reference("fedleak", "beside luo2021, sections IV and V")
     requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    preloads = ("scipy.special",)
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
