@@ -21,7 +21,7 @@ from fedleak.metrics.interval_score import IntervalScore
 from fedleak.models import LinearModel, Link, TreeModel
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.theory.prediction_bounds import count_paths, error_bound, sharp_error_bound
-from fedleak.trial.decide import judge
+from fedleak.trial.attempt import Attempt, scored
 from prediction_runs import run_prediction, unit_federation
 
 IDS = np.arange(4)
@@ -156,11 +156,12 @@ def test_an_audit_of_a_forest_shows_error_cells_and_branching_rate():
     for task in planned.tasks:
         view = run.view(("bank",), task.target, task.facts)
         found = task.attack().run(view, rng=np.random.default_rng(0))
-        finding = judge(task, None, found, run.truth, view.knowledge, 0.0, np.random.default_rng(0))
-        names = {score.metric for score in (finding.score, *finding.further_scores)}
+        attempt = Attempt(task.attack, ("bank",), task.target, view.knowledge, found, 0.0)
+        tried = scored(attempt, run.truth, np.random.default_rng(0))
+        names = {score.metric for score in tried.scores}
         assert {"mse-per-feature", "cells-recovered", "branching-rate", "error-by-own-correlation"} <= names
-        assert finding.cells_recovered is not None
-    assert finding.score.metric == "interval-score"
+        assert tried.cells_recovered is not None
+    assert tried.scores[0].metric == "interval-score"
 
 
 def test_branching_counts_only_nodes_of_target_columns_on_the_followed_path():
