@@ -131,7 +131,7 @@ class DigsInTheOracle(PosteriorInference):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         oracle = next(iter(view.oracles.values()))
-        reached = [cell.cell_contents for cell in oracle._serve.__closure__]
+        reached = [cell.cell_contents for cell in oracle._serve.__self__.serve.__closure__]
         model = next(found for found in reached if hasattr(found, "answer"))
         estimator = next(cell.cell_contents for cell in model.answer.__closure__)
         case = read_case(view)
