@@ -74,7 +74,7 @@ class Isolation:
         self._numbers = count()
         self.closed = False
         self._preloaded: set[str] = set()
-        code = [path for path in sys.path if os.path.isdir(path)]
+        code = [os.path.abspath(path) for path in sys.path if os.path.isdir(path or ".")]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-B", "-m", "fedleak.trial.attack_process", str(theirs.fileno()), self.views, *code],
             cwd=folder or self.views,

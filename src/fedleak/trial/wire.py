@@ -56,6 +56,11 @@ class Described:
 
 def described(attack: Attack | type[Attack]) -> Described:
     """Runs no code of the attack's: how it would pickle itself is not asked."""
+    kind = attack if isinstance(attack, type) else type(attack)
+    if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
+        raise InputError(
+            f"{kind.__qualname__} must be a class of a module that another process can import; got a local one"
+        )
     return Described(attack, {}) if isinstance(attack, type) else _described(attack)
 
 

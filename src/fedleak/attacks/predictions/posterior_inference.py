@@ -35,6 +35,7 @@ class PosteriorInference(Attack):
     summary = "the unknown columns' posterior mean, from own columns and all predictions, for any model"
     reference = Reference("fedleak", "in place of luo2021, section V")
     requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
+    preloads = ("scipy.linalg",)
     produces = SecretKind.FEATURES
     measured_by = "mse-per-feature"
 
