@@ -114,8 +114,8 @@ class RemembersTheTruth(ResidualSign):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         ids = np.array(sorted(self.smuggled), dtype=np.int64)
-        values = np.array([[self.smuggled[int(row)]] for row in ids])
-        return Guess(view.target, Status.RECOVERED, ids, values)
+        values = np.array([self.smuggled[int(row)] for row in ids], dtype=float)
+        return Guess(view.target, Status.RECOVERED, ids, values[:, None])
 
 
 class NeverTries(ResidualSign):
