@@ -114,8 +114,8 @@ class RemembersTheTruth(ResidualSign):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         ids = np.array(sorted(self.smuggled), dtype=np.int64)
-        values = np.array([[self.smuggled[int(row)]] for row in ids])
-        return Guess(view.target, Status.RECOVERED, ids, values)
+        values = np.array([self.smuggled[int(row)] for row in ids], dtype=float)
+        return Guess(view.target, Status.RECOVERED, ids, values[:, None])
 
 
 class NeverTries(ResidualSign):
@@ -131,7 +131,7 @@ class DigsInTheOracle(PosteriorInference):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         oracle = next(iter(view.oracles.values()))
-        reached = [cell.cell_contents for cell in oracle._serve.__closure__]
+        reached = [cell.cell_contents for cell in oracle._serve.__self__.serve.__closure__]
         model = next(found for found in reached if hasattr(found, "answer"))
         estimator = next(cell.cell_contents for cell in model.answer.__closure__)
         case = read_case(view)

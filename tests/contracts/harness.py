@@ -1,15 +1,11 @@
-"""What the contract tests share: a control scenario for each attack, its runs, and a sealed-off process."""
+"""What the contract tests share: a control scenario for each attack, its runs, and servers amid somebody's data."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +16,20 @@ from fedleak.auditing.planner import PlannedRun, Task, plan_audit
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.core.attack import Attack
+from fedleak.core.facts import Facts
+from fedleak.core.finding import Score
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.steps import Role
 from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation, Party
 from fedleak.core.whole.hooks import Defense
-from fedleak.core.whole.run import MemorySink, Run
-from fedleak.protocols import PROTOCOLS
-from fedleak.storage import save_view
+from fedleak.core.whole.truth import SecretValues
+from fedleak.storage import guess_to_bytes
+from fedleak.trial.attempt import Attempt
+from fedleak.trial.isolation import Isolation, Limits
+from fedleak.trial.play import NO_LIMITS, Played, play
 
 CONTROLS = Path(__file__).parent / "controls"
-ISOLATED = Path(__file__).parent / "isolated.py"
 # An attack of two ways has a control for each; the second one goes by an alias.
 ATTACK_NAMES = [
     name
@@ -40,12 +40,53 @@ ATTACK_NAMES = [
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """A run of an attack's control scenario, and the task that the attack has there."""
+    """A run of an attack's control scenario, and the task that the attack has there, as in an audit."""
 
-    run: Run
-    view: View
+    played: Played
     task: Task
-    federation: Federation
+    knowledge: Knowledge
+
+    @property
+    def coalition(self) -> tuple[str, ...]:
+        return self.task.adversary.parties
+
+    @property
+    def facts(self) -> Facts:
+        return self.task.facts
+
+    @property
+    def truth(self) -> SecretValues:
+        return self.played.run.truth.of(self.task.target)
+
+    def view(self) -> View:
+        """A new one, with oracles of its own."""
+        return self.played.view(self.coalition, self.task.target, self.knowledge, facts=self.facts)
+
+    def attempt(
+        self,
+        attack: Attack | type[Attack] | None = None,
+        *,
+        seed: int = 0,
+        isolated: bool = True,
+        limits: Limits = NO_LIMITS,
+    ) -> Attempt:
+        """The control's own attack, or another one in its place."""
+        return self.played.attempt(
+            attack or self.task.attack,
+            self.coalition,
+            self.task.target,
+            self.knowledge,
+            rng=np.random.default_rng(seed),
+            bootstrap=np.random.default_rng(0),
+            facts=self.facts,
+            limits=limits,
+            isolated=isolated,
+        )
+
+    def judged_by(self, other: Situation) -> Situation:
+        """What was seen is of this run, and what is true is of another."""
+        run = replace(self.played.run, truth=other.played.run.truth)
+        return replace(self, played=replace(self.played, run=run))
 
 
 def control(name: str) -> Scenario:
@@ -54,29 +95,30 @@ def control(name: str) -> Scenario:
     return load_scenario(path)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def situation(name: str, *, seed: int = 0, other_secrets: bool = False, defense: Defense | None = None) -> Situation:
     """Run the control; with ``other_secrets`` every party outside the coalition has its rows shuffled."""
-    scenario = replace(control(name), seed=seed)
-    planned, task = _find(plan_audit(scenario), name)
+    scenario = replace(control(name), seed=seed, defenses=(defense,) if defense else ())
+    planned, task = _find(plan_audit(scenario), name, defense)
     if other_secrets:
         planned = replace(planned, federation=_with_other_secrets(planned.federation, task, seed))
-    if defense:
-        planned = replace(planned, federation=defense.configure(planned.federation), defense=defense)
-    protocol = PROTOCOLS.get(planned.federation.protocol)()
-    run = protocol.run(planned.federation, rng=np.random.default_rng(seed), hooks=planned.hooks, sink=MemorySink())
-    coalition = task.adversary.parties
-    knowledge = draw_knowledge(
-        task.adversary.knowledge, planned.federation, coalition, np.random.default_rng([seed, 1])
+    played = play(
+        planned.federation,
+        rng=np.random.default_rng(seed),
+        defense=defense,
+        deviation=planned.dishonest,
+        deviating=planned.deviating,
     )
-    view = run.view(coalition, task.target, task.facts, knowledge=knowledge)
-    return Situation(run, view, task, planned.federation)
+    rng = np.random.default_rng([seed, 1])
+    return Situation(
+        played, task, draw_knowledge(task.adversary.knowledge, played.federation, task.adversary.parties, rng)
+    )
 
 
-def _find(runs: tuple[PlannedRun, ...], name: str) -> tuple[PlannedRun, Task]:
+def _find(runs: tuple[PlannedRun, ...], name: str, defense: Defense | None) -> tuple[PlannedRun, Task]:
     for planned in runs:
         for task in planned.tasks:
-            if task.attack is ATTACKS.get(name):
+            if task.attack is ATTACKS.get(name) and planned.defense is defense:
                 assert task.skip is None, f"the control of {name} skips it: {task.skip}"
                 return planned, task
     raise AssertionError(f"the control of {name} does not plan it")
@@ -107,64 +149,45 @@ def _shuffled(party: Party, rng: np.random.Generator) -> Party:
     return replace(party, train=replace(party.train, features=party.train.features[order], labels=labels))
 
 
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """A server of attack processes in a folder that its environment names too: where a cheater would look for data."""
+
+    folder: Path
+    isolation: Isolation
+
+    def guess(self, attack: type[Attack], case: Situation, data: Federation) -> bytes:
+        """Of an attack on what the case's coalition saw, with somebody's data lying about."""
+        view = case.view()
+        self.isolation.preload([attack])
+        with self.lying_about(data), closing(self.isolation.chamber(view)) as chamber:
+            return guess_to_bytes(chamber.attempt(attack, view, rng=np.random.default_rng(0)))
+
+    @contextmanager
+    def lying_about(self, data: Federation) -> Iterator[None]:
+        for party in data.parties:
+            np.savez(self.folder / f"{party.name}.npz", features=party.train.features, labels=_labels(party))
+        try:
+            yield
+        finally:
+            for file in list(self.folder.iterdir()):
+                file.unlink()
+
+
 @contextmanager
-def secrets_lying_about(federation: Federation, folder: Path) -> Iterator[None]:
-    """The whole federation's data where a cheating attack would look for them, and nobody else's."""
-    folder.mkdir()
-    for party in federation.parties:
-        np.savez(folder / f"{party.name}.npz", features=party.train.features, labels=_labels(party))
+def surroundings(folder: Path) -> Iterator[Surroundings]:
+    isolation = Isolation(folder=folder, environment={"FEDLEAK_DATA": str(folder)})
     try:
-        yield
+        yield Surroundings(folder, isolation)
     finally:
-        shutil.rmtree(folder)
+        isolation.close()
 
 
 def _labels(party: Party) -> np.ndarray:
     return np.zeros(0) if party.train.labels is None else np.asarray(party.train.labels)
 
 
-def guess_in_isolation(attack: str, view: View, folder: Path, others: Federation) -> bytes:
-    """Run an attack ("module:Class") on a saved view in a fresh process, with the data of ``others`` on the disk."""
-    _ask_oracles(attack, view)
-    saved, secrets = folder / "view", folder / "secrets"
-    _ask_oracles(attack, view)
-    save_view(view, saved, overwrite=True)
-    with secrets_lying_about(others, secrets):
-        done = subprocess.run(
-            [sys.executable, str(ISOLATED), attack, str(saved)],
-            cwd=secrets,
-            capture_output=True,
-            env={
-                "PATH": "",
-                "FEDLEAK_DATA": str(secrets),
-                "PYTHONPATH": ":".join(_import_folders()),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "OMP_NUM_THREADS": "1",
-            },
-            check=False,
-            timeout=120,
-        )
-    if done.returncode:
-        raise IsolationError(done.stderr.decode()[-2000:])
-    return done.stdout
-
-
-def _ask_oracles(attack: str, view: View) -> None:
-    """A saved view replays its oracles' logs: the attack asks its questions here, with the randomness it has there."""
-    if view.oracles:
-        module, _, name = attack.partition(":")
-        getattr(import_module(module), name)().run(view, rng=np.random.default_rng(0))
-
-
-class IsolationError(Exception):
-    """The attack touched something that it may not touch, or failed."""
-
-
-def _import_folders() -> list[str]:
-    import fedleak
-
-    return [str(Path(fedleak.__file__).parents[1]), str(Path(__file__).parent)]
-
-
-def plugin_path(attack: type[Attack]) -> str:
-    return f"{attack.__module__}:{attack.__name__}"
+def deciding_score(attempt: Attempt) -> Score | None:
+    """None where the attack, rightly or wrongly, says nothing."""
+    attempt.guess  # noqa: B018  (raises where there is none)
+    return attempt.scores[0] if attempt.scores else None

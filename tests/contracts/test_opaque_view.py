@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cheaters import DigsInTheOracle
-from harness import IsolationError, guess_in_isolation, plugin_path
+from opaque import SETTINGS, TARGET, attempt_on, opaque
 
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.auditing.planner import plan
@@ -19,44 +19,31 @@ from fedleak.core.payload import Array, Scalar
 from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models import convert
-from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.storage import guess_to_bytes, load_view, save_view
+from fedleak.trial.attempt import Failure
 from fedleak.trial.progress import Silent
-from prediction_runs import run_prediction, unit_federation, view_of
-
-SETTINGS = PredictionSettings(model="opaque", prediction_share=1.0)
+from prediction_runs import view_of
 
 
-def served(seed: int = 0):
-    """A nearest-neighbour model, which keeps its training rows: here the very rows that are predicted."""
-    from sklearn.neighbors import KNeighborsClassifier
-
-    federation = unit_federation({"bank": 3, "fintech": 2}, SETTINGS, n_rows=40, seed=seed)
-    rows = np.hstack([party.train.features for party in federation.parties])
-    estimator = KNeighborsClassifier(7).fit(rows, federation.parties[0].train.labels)
-    names = tuple(name for party in federation.parties for name in party.columns)
-    return run_prediction(federation, model=convert(estimator, names)), federation
+def test_the_guess_depends_on_the_answers_and_on_nothing_else():
+    played = opaque()
+    there, here = (attempt_on(played, PosteriorInference, isolated=apart).guess for apart in (True, False))
+    assert guess_to_bytes(there) == guess_to_bytes(here)
 
 
-def test_the_guess_depends_on_the_answers_and_on_nothing_else(tmp_path):
-    (run, federation), (_, other) = served(), served(seed=1)
-    here = guess_to_bytes(PosteriorInference().run(view_of(run), rng=np.random.default_rng(0)))
-    for lying_about in (federation, other):
-        assert guess_in_isolation(plugin_path(PosteriorInference), view_of(run), tmp_path, lying_about) == here
-
-
-def test_a_cheater_that_digs_for_training_rows_is_caught(tmp_path):
-    run, federation = served()
-    stolen = DigsInTheOracle().run(view_of(run), rng=np.random.default_rng(0))
-    truth = run.truth.of(stolen.secret)
+def test_a_cheater_that_digs_for_training_rows_is_caught():
+    played = opaque()
+    stolen = attempt_on(played, DigsInTheOracle, isolated=False).guess
+    truth = played.run.truth.of(TARGET)
     assert np.array_equal(stolen.values, truth.values), "the cheater must really have the rows to be worth catching"
-    with pytest.raises(IsolationError, match="_serve"):
-        guess_in_isolation(plugin_path(DigsInTheOracle), view_of(run), tmp_path, federation)
+    found = attempt_on(played, DigsInTheOracle).result
+    assert isinstance(found, Failure)
+    assert "has no attribute '_serve'" in found.why
 
 
 def test_the_view_holds_a_description_and_confidences_alone():
-    view = view_of(served()[0])
+    view = view_of(opaque().run)
     (oracle,) = view.oracles.values()
     spec = next(m.payload for m in view.messages if m.step == "predict.model")
     assert not spec.arrays
@@ -64,11 +51,11 @@ def test_the_view_holds_a_description_and_confidences_alone():
     assert answer.shape == (2, 3)
     with pytest.raises(OracleError, match="rows of 5 numbers"):
         oracle.query(Scalar(1))
-    assert not view_of(served()[0], ("fintech",), "bank").oracles
+    assert not view_of(opaque().run, ("fintech",), "bank").oracles
 
 
 def test_a_stored_view_without_the_object_says_so(tmp_path):
-    run, _ = served()
+    run = opaque().run
     save_view(view_of(run), tmp_path / "view")
     for view in (load_view(tmp_path / "view"), replace(view_of(run), oracles={})):
         with pytest.raises(NotReplayableError, match="served as an object and is not in the transcript"):
@@ -83,7 +70,7 @@ class WithoutServices(VerticalPrediction):
 
 
 def test_in_an_audit_it_is_skipped_with_that_reason():
-    _, federation = served()
+    federation = opaque().federation
     adversary = AdversarySpec(parties=("bank",), attacks=("posterior-inference",))
     parties = tuple(PartySpec(name=p.name, role=p.role, columns=p.columns) for p in federation.parties)
     scenario = Scenario(
@@ -106,4 +93,3 @@ def test_in_an_audit_it_is_skipped_with_that_reason():
     (finding,) = audit.report().findings
     assert finding.outcome is Outcome.SKIPPED
     assert "served as an object and is not in the transcript" in finding.why
-    assert not audit.failed

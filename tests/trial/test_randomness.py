@@ -39,7 +39,7 @@ def test_an_attack_does_not_get_the_seed_of_the_run(monkeypatch):
 
     monkeypatch.setattr(ResidualSign, "run", watched)
     scenario = parse_scenario(changed(("seed = 3", f"seed = {SEED}"), ("epochs = 4", "epochs = 1")))
-    Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent()).run()
+    Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent(), isolated=False).run()
     assert seen
     for source in seen:
         assert source.entropy != SEED

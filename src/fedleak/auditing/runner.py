@@ -62,7 +62,7 @@ class Audit:
     def run(self) -> None:
         """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
         if self._isolated:
-            shared_isolation().preload_attacks(task.attack for _, task in self._tasks() if task.skip is None)
+            shared_isolation().preload(task.attack for _, task in self._tasks() if task.skip is None)
         for planned in self._runs:
             self._skip_inapplicable(planned)
             open_tasks = [task for task in planned.tasks if task.skip is None]

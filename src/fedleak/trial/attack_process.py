@@ -24,13 +24,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedleak.core import errors
-from fedleak.core.attack import Guess
+from fedleak.core.attack import Attack, Guess
 from fedleak.core.errors import FedleakError, OracleError
 from fedleak.core.oracle import Answer, Exchange, Oracle, OracleSpec
 from fedleak.core.payload import Payload
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_to_bytes, load_view, payload_to_bytes
-from fedleak.trial.shut_off import shut_off_attempt, shut_off_process
+from fedleak.trial.shut_off import shut_off_attempt, shut_off_process, shut_off_view
 from fedleak.trial.spent import Spent, timed_run
 from fedleak.trial.wire import Kind, Request, Wire
 
@@ -44,13 +44,13 @@ _LIBC = ctypes.CDLL(None)
 def main(control: int, views: Path, code: Sequence[Path]) -> None:
     server = socket.socket(fileno=control)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes: they vanish by themselves
-    del sys.argv[1:]  # where things lie is nothing that an attack is told
+    del sys.argv[1:], sys.orig_argv[1:]  # where things lie is nothing that an attack is told
     shut_off_process(views, code)
     for what, connection in _connections(server):
         if what == FOR_MODULES:
             _import_modules(Wire(connection))
         elif _forked(leaving=server):
-            _then_exit(_hold, connection, views)
+            _then_exit(_hold, connection, views, code)
         connection.close()
 
 
@@ -78,6 +78,8 @@ def _then_exit(work: Callable[..., None], *arguments: object) -> None:
     try:
         work(*arguments)
         status = 0
+    except Exception as error:  # an attack's is told on the wire; this is a defect of ours
+        traceback.print_exception(error)
     finally:
         os._exit(status)
 
@@ -89,15 +91,16 @@ def _import_modules(wire: Wire) -> None:
             importlib.import_module(name)
 
 
-def _hold(connection: socket.socket, views: Path) -> None:
+def _hold(connection: socket.socket, views: Path, code: Sequence[Path]) -> None:
     wire = Wire(connection)
     _, body = wire.receive()
     place = Path(json.loads(body))
+    shut_off_view(place, views, code)
     view = _loaded(place)
     wire.send(Kind.READY)
     for _, attempt in _connections(connection):
         if _forked(leaving=connection):
-            _then_exit(_attempt, Wire(attempt), view, place, views)
+            _then_exit(_attempt, Wire(attempt), view)
         attempt.close()
 
 
@@ -113,13 +116,13 @@ def _loaded(place: Path) -> View:
     )
 
 
-def _attempt(wire: Wire, view: View, place: Path, views: Path) -> None:
+def _attempt(wire: Wire, view: View) -> None:
     wire.send(Kind.STARTED, str(os.getpid()).encode())  # before any code of the attack's: this number is believed
     _, body = wire.receive()
     try:
+        shut_off_attempt()  # before the request is read: that may import the attack
         request = pickle.loads(body)  # noqa: S301  (from the audit, which the attack is not)
         assert isinstance(request, Request)
-        shut_off_attempt(place, views)
         guess, spent = _guess(request, view, wire)
         wire.send(Kind.SPENT, spent.to_bytes())
         wire.send(Kind.GUESS, guess_to_bytes(guess))
@@ -134,8 +137,9 @@ def _guess(request: Request, base: View, wire: Wire) -> tuple[Guess, Spent]:
         warnings.simplefilter("error")
     oracles = {name: AskedOracle(spec, name, wire) for name, spec in request.oracles.items()}
     view = replace(base, target=request.target, facts=request.facts, knowledge=request.knowledge, oracles=oracles)
-    request.attack.heard_by(lambda guess: wire.send(Kind.INTERIM, guess_to_bytes(guess)))
-    return timed_run(request.attack, view, request.rng)
+    attack: Attack = request.attack.made()
+    attack.heard_by(lambda guess: wire.send(Kind.INTERIM, guess_to_bytes(guess)))
+    return timed_run(attack, view, request.rng)
 
 
 def _told(error: BaseException) -> bytes:

@@ -20,7 +20,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -29,15 +29,17 @@ from pathlib import Path
 import numpy as np
 
 from fedleak.core.attack import Attack, Guess, Status
-from fedleak.core.errors import FedleakError, OracleError
+from fedleak.core.errors import FedleakError, OracleError, in_one_line
 from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
 from fedleak.trial.spent import Spent
-from fedleak.trial.wire import Kind, Request, Wire
+from fedleak.trial.wire import Kind, Request, Wire, described
 
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
+# What the server may load: our own attacks and what we depend on. A stranger's code runs in its attempt alone.
+TRUSTED = frozenset({"fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
 
 
@@ -58,6 +60,10 @@ class AttackFailedError(Exception):
         self.trace = trace
 
 
+class ChamberGoneError(AttackFailedError):
+    """The process that holds the view is gone, before the attempt began."""
+
+
 class Isolation:
     """A server of attack processes: a fresh interpreter, so nothing that is loaded here exists there."""
 
@@ -67,13 +73,13 @@ class Isolation:
         self._control, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._numbers = count()
+        self.closed = False
         self._preloaded: set[str] = set()
-        code = [path for path in sys.path if os.path.isdir(path)]
-        kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        code = [os.path.abspath(path) for path in sys.path if os.path.isdir(path or ".")]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-B", "-m", "fedleak.trial.attack_process", str(theirs.fileno()), self.views, *code],
             cwd=folder or self.views,
-            env={"PATH": "", "PYTHONPATH": os.pathsep.join(code), **ONE_THREAD, **kept, **(environment or {})},
+            env={**self._told(code), **(environment or {})},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -81,50 +87,74 @@ class Isolation:
         )
         theirs.close()
 
-    def preload(self, modules: Iterable[str]) -> None:
-        """Import them once, in the server, for all attempts to come. Does not wait for it."""
-        wanted = [name for name in dict.fromkeys(modules) if name not in self._preloaded]
-        if wanted:
-            self._preloaded.update(wanted)
-            wire = Wire(self._connection(FOR_MODULES))
-            wire.send(Kind.LOAD, json.dumps(wanted).encode())
-            wire.close()
+    def _told(self, code: Sequence[str]) -> dict[str, str]:
+        """The server's environment. Packages learn from it to write nothing and to start nobody."""
+        kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        alone = {"JOBLIB_MULTIPROCESSING": "0", "TORCHINDUCTOR_CACHE_DIR": str(self.views)}
+        return {"PATH": "", "PYTHONPATH": os.pathsep.join(code), **alone, **ONE_THREAD, **kept}
 
-    def preload_attacks(self, attacks: Iterable[type[Attack]]) -> None:
-        self.preload(name for attack in attacks for name in (attack.__module__, *attack.preloads))
+    @property
+    def alive(self) -> bool:
+        return not self.closed and self._process.poll() is None
+
+    def preload(self, attacks: Iterable[type[Attack]]) -> None:
+        """Import them once, in the server, for all views to come. Does not wait for it."""
+        with self._lock:
+            wanted = [name for name in modules_of(attacks) if name not in self._preloaded]
+            if wanted:
+                wire = Wire(_passed_through(self._control, FOR_MODULES))
+                wire.send(Kind.LOAD, json.dumps(wanted).encode())
+                wire.close()
+                self._preloaded.update(wanted)
 
     def chamber(self, view: View) -> Chamber:
         """A process that holds the view."""
         place = self.views / f"{next(self._numbers):04d}"
         save_view(replace(view, oracles={}), place)
-        wire = Wire(self._connection(FOR_A_VIEW))
-        wire.send(Kind.LOAD, json.dumps(str(place)).encode())
-        _await_ready(wire)
-        return Chamber(self, wire.connection, place)
+        try:
+            with self._lock:
+                loaded = frozenset(self._preloaded)
+                wire = Wire(_passed_through(self._control, FOR_A_VIEW))
+            chamber = Chamber(self, wire.connection, place, loaded)
+            wire.send(Kind.LOAD, json.dumps(str(place)).encode())
+            wire.receive()
+        except (EOFError, OSError):
+            shutil.rmtree(place, ignore_errors=True)
+            raise ChamberGoneError("the server of attack processes is gone") from None
+        return chamber
 
     def close(self) -> None:
+        self.closed = True
         self._control.close()
         self._process.kill()  # it holds nothing worth saving, and the processes of views and attempts end with it
         self._process.wait()
         shutil.rmtree(self.views, ignore_errors=True)
 
-    def _connection(self, purpose: bytes) -> socket.socket:
-        with self._lock:
-            return _passed_through(self._control, purpose)
+
+def modules_of(attacks: Iterable[type[Attack]]) -> list[str]:
+    """What they need loaded, as far as the server may load it."""
+    names = (name for attack in attacks for name in (attack.__module__, *attack.preloads))
+    return [name for name in dict.fromkeys(names) if name.partition(".")[0] in TRUSTED]
 
 
 class Chamber:
     """Attempts on one coalition's view. Its process ends, and the view's folder goes, when nobody has it any more."""
 
-    def __init__(self, isolation: Isolation, control: socket.socket, place: Path) -> None:
+    def __init__(self, isolation: Isolation, control: socket.socket, place: Path, loaded: frozenset[str]) -> None:
         self._isolation = isolation
         self._control = control
+        self._loaded = loaded
         self._lock = threading.Lock()
+        self._gone = False
         self.close = weakref.finalize(self, _release, control, place)
+
+    def suits(self, attack: type[Attack]) -> bool:
+        """Whether it can be asked, and has at hand what the attack imports: torch alone takes seconds."""
+        return self._isolation.alive and not self._gone and self._loaded.issuperset(modules_of([attack]))
 
     def attempt(
         self,
-        attack: Attack,
+        attack: Attack | type[Attack],
         view: View,
         *,
         rng: np.random.Generator,
@@ -134,41 +164,50 @@ class Chamber:
         return self.timed_attempt(attack, view, rng=rng, limits=limits)[0]
 
     def timed_attempt(
-        self, attack: Attack, view: View, *, rng: np.random.Generator, limits: Limits
+        self, attack: Attack | type[Attack], view: View, *, rng: np.random.Generator, limits: Limits
     ) -> tuple[Guess, Spent | None]:
         """With what the attack itself took; None where it was ended before it had answered."""
-        self._isolation.preload(attack.preloads)
         specs = {name: oracle.spec for name, oracle in view.oracles.items()}
         strict = any(action == "error" and category is Warning for action, _, category, _, _ in warnings.filters)
-        request = Request(attack, view.target, view.facts, view.knowledge, specs, rng, limits.memory_bytes, strict)
-        with self._lock:
-            wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
-        conversation = _Conversation(wire, view.oracles, limits)
+        known = (view.target, view.facts, view.knowledge)
+        request = Request(described(attack), *known, specs, rng, limits.memory_bytes, strict)
+        conversation = self._begun(view, limits)
         try:
             return conversation.guess(pickle.dumps(request)), conversation.spent
         finally:
-            wire.close()
+            conversation.end()
+
+    def _begun(self, view: View, limits: Limits) -> _Conversation:
+        with self._lock, suppress(EOFError, OSError):
+            wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
+            try:
+                return _Conversation(wire, view.oracles, limits)
+            except (EOFError, OSError):
+                wire.close()
+        self._gone = True
+        if self._isolation.closed:
+            raise AttackFailedError("attacks were ended from outside")
+        raise ChamberGoneError("the process that holds the view is gone")
 
 
 class _Conversation:
-    """With one attempt, from its request to its guess."""
+    """With one attempt, from its start to its guess."""
 
     def __init__(self, wire: Wire, oracles: Mapping[str, Oracle], limits: Limits) -> None:
+        _, number = wire.receive()
+        self._process = os.pidfd_open(int(number))  # a number could be another process's by the time it is used
         self._wire = wire
         self._oracles = oracles
         self._limits = limits
         self._until = None if limits.wall_seconds is None else time.monotonic() + limits.wall_seconds
-        self._process: int | None = None  # a descriptor: a number could be another process's by the time it is used
         self._interim: Guess | None = None
         self.spent: Spent | None = None
 
     def guess(self, request: bytes) -> Guess:
         try:
-            _, number = self._received()
-            self._process = os.pidfd_open(int(number))
             self._wire.send(Kind.REQUEST, request)
             while True:
-                kind, body = self._received()
+                kind, body = self._wire.receive(self._until)
                 if kind is Kind.GUESS:
                     return guess_from_bytes(body)
                 self._handle(kind, body)
@@ -176,15 +215,10 @@ class _Conversation:
             return self._ended(f"it took longer than the {self._limits.wall_seconds:g} s that it was given")
         except (EOFError, ConnectionError):
             return self._ended("its process ended without an answer: it crashed, or the system ended it")
-        except FedleakError as error:
-            raise AttackFailedError(f"its answer cannot be read: {error}") from error
-        finally:
-            self._end()
-
-    def _received(self) -> tuple[Kind, bytes]:
-        if self._until is not None:
-            self._wire.connection.settimeout(max(self._until - time.monotonic(), 1e-3))
-        return self._wire.receive()
+        except AttackFailedError:
+            raise
+        except Exception as error:  # whatever comes of reading what a stranger's code sent is that code's failure
+            raise AttackFailedError(f"its answer cannot be read: {in_one_line(error)}") from error
 
     def _handle(self, kind: Kind, body: bytes) -> None:
         if kind is Kind.QUERY:
@@ -195,8 +229,9 @@ class _Conversation:
             self.spent = Spent.from_bytes(body)
         elif kind is Kind.FAILURE:
             told = json.loads(body)
-            why = told["message"] if told["skipped"] else f"{told['error']}: {told['message']}"
-            raise AttackFailedError(why, skipped=bool(told["skipped"]), trace=str(told["trace"]))
+            error, message, trace = (str(told[name]) for name in ("error", "message", "trace"))
+            skipped = told["skipped"] is True
+            raise AttackFailedError(message if skipped else _in_one_line(error, message), skipped=skipped, trace=trace)
 
     def _answer(self, body: bytes) -> None:
         name, _, query = body.partition(b"\n")
@@ -214,30 +249,33 @@ class _Conversation:
             raise AttackFailedError(why)
         return replace(self._interim, status=Status.UNDETERMINED, why=f"{why}; this is what it had until then")
 
-    def _end(self) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._process, signal.SIGKILL)
-            os.close(self._process)
+    def end(self) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        os.close(self._process)
+        self._wire.close()
+
+
+def _in_one_line(error: str, message: str) -> str:
+    """As ``in_one_line`` has it, of an error that is told and not here."""
+    text = " ".join(message.split())
+    return f"{error}: {text}" if text else error
 
 
 def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:
     ours, theirs = socket.socketpair()
-    socket.send_fds(control, [purpose], [theirs.fileno()])
-    theirs.close()
+    try:
+        with theirs:
+            socket.send_fds(control, [purpose], [theirs.fileno()])
+    except OSError:
+        ours.close()
+        raise
     return ours
 
 
 def _release(control: socket.socket, place: Path) -> None:
     control.close()
     shutil.rmtree(place, ignore_errors=True)
-
-
-def _await_ready(wire: Wire) -> None:
-    try:
-        wire.receive()
-    except (EOFError, ConnectionError):
-        raise AttackFailedError("the server of attack processes is gone") from None
 
 
 def can_isolate() -> bool:
@@ -252,6 +290,8 @@ _SHARED_LOCK = threading.Lock()
 def shared_isolation() -> Isolation:
     """One server for this process: it costs a second to start and nothing to keep."""
     with _SHARED_LOCK:
+        if _SHARED and not _SHARED[0].alive:
+            _SHARED.pop().close()
         if not _SHARED:
             _SHARED.append(Isolation())
         return _SHARED[0]

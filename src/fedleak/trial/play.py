@@ -22,7 +22,14 @@ from fedleak.core.whole.run import MemorySink, Run, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.attempt import Attempt, Failure, scored
-from fedleak.trial.isolation import AttackFailedError, Chamber, Limits, can_isolate, shared_isolation
+from fedleak.trial.isolation import (
+    AttackFailedError,
+    Chamber,
+    ChamberGoneError,
+    Limits,
+    can_isolate,
+    shared_isolation,
+)
 from fedleak.trial.spent import Spent, timed_run
 
 NO_LIMITS = Limits()
@@ -73,38 +80,45 @@ class Played:
 
         ``isolated`` False runs it right here, for a debugger.
         """
-        chosen = attack() if isinstance(attack, type) else attack
+        kind = attack if isinstance(attack, type) else type(attack)
         view = self.view(coalition, target, knowledge, facts=facts)
+        known = view.knowledge
         apart = isolated and can_isolate()
         began = time.perf_counter()
-        result, spent = self._answer(chosen, view, rng, limits) if apart else _answer_here(chosen, view, rng)
+        result, spent = self._answer(attack, view, rng, limits) if apart else _answer_here(attack, view, rng)
         seconds = time.perf_counter() - began
         if isinstance(result, Guess) and result.secret != target:
-            result = Failure(f"{chosen.name} must answer about {target}; it answered about {result.secret}")
-        found = Attempt(type(chosen), coalition, target, view.knowledge, result, seconds, apart, spent=spent)
+            result = Failure(f"{kind.name} must answer about {target}; it answered about {result.secret}")
+        found = Attempt(kind, coalition, target, known, result, seconds, apart, spent=spent)
         return found if bootstrap is None else scored(found, self.run.truth, bootstrap)
 
-    def _answer(self, attack: Attack, view: View, rng: np.random.Generator, limits: Limits) -> Answer:
-        shared_isolation().preload_attacks([type(attack)])  # once, or every attempt of every run imports it again
+    def _answer(self, attack: Attack | type[Attack], view: View, rng: np.random.Generator, limits: Limits) -> Answer:
+        kind = attack if isinstance(attack, type) else type(attack)
         try:
-            return self._chamber(view).timed_attempt(attack, view, rng=rng, limits=limits)
+            try:
+                return self._chamber(view, kind).timed_attempt(attack, view, rng=rng, limits=limits)
+            except ChamberGoneError:  # an attack ended it, or the system: no reason for the others to fail
+                return self._chamber(view, kind).timed_attempt(attack, view, rng=rng, limits=limits)
         except AttackFailedError as error:
             if not error.skipped:
                 show_traceback(error)
             return Failure(str(error), error.skipped), None
 
-    def _chamber(self, view: View) -> Chamber:
+    def _chamber(self, view: View, attack: type[Attack]) -> Chamber:
         """One process holds what a coalition saw, for all its attempts."""
         with self._lock:
-            if view.coalition not in self._chambers:
-                self._chambers[view.coalition] = shared_isolation().chamber(view)
-            return self._chambers[view.coalition]
+            isolation = shared_isolation()
+            isolation.preload([attack])
+            held = self._chambers.get(view.coalition)
+            if held is None or not held.suits(attack):
+                held = self._chambers[view.coalition] = isolation.chamber(view)
+            return held
 
 
-def _answer_here(attack: Attack, view: View, rng: np.random.Generator) -> Answer:
+def _answer_here(attack: Attack | type[Attack], view: View, rng: np.random.Generator) -> Answer:
     """Beside everything that this process holds; the guess is still read from its bytes."""
     try:
-        guess, spent = timed_run(attack, view, rng)
+        guess, spent = timed_run(attack() if isinstance(attack, type) else attack, view, rng)
         return guess_from_bytes(guess_to_bytes(guess)), spent
     except LACKING as error:
         return Failure(str(error), skipped=True), None

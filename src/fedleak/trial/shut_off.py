@@ -1,9 +1,9 @@
 """What the process of an attack may not do, refused by Python's audit hooks, which cannot be taken off again.
 
 No sockets, no other processes, nothing written, no file outside the view and the installed packages, no data set that
-a package ships, and none of our own packages that know the truth. The hooks see what goes through Python. They do
-not see native code: an extension module or ``ctypes`` can open a file by itself, and ``os.stat`` is not announced at
-all. Such a cheater finds no truth in its memory, but it is the reader of its source who stops it.
+a package ships, and none of our own packages that know the truth. The hooks see what goes through Python, with the
+reason in the refusal. Native code is the kernel's to refuse, where it has Landlock. What is left to a cheater is
+``os.stat``, which neither sees, and there is no truth in its memory: it is the reader of its source who stops it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+
+from fedleak.trial import landlock
 
 FORBIDDEN_EVENTS = (
     "socket.",
@@ -27,6 +31,8 @@ FORBIDDEN_EVENTS = (
     "os.kill",
     "os.chmod",
     "os.chown",
+    "os.removexattr",
+    "os.setxattr",
     "os.link",
     "os.mkdir",
     "os.remove",
@@ -35,8 +41,17 @@ FORBIDDEN_EVENTS = (
     "os.symlink",
     "os.truncate",
     "os.utime",
+    "resource.prlimit",
+    "syslog.",
     "tempfile.",
 )
+# What makes a name that a later attempt could find, or ends another process, without an event: taken away.
+UNANNOUNCED = {
+    "mkfifo": ("os", "posix"),
+    "mknod": ("os", "posix"),
+    "pidfd_send_signal": ("signal", "_signal"),
+    "shm_open": ("_posixshmem",),
+}
 OF_THE_SERVER = ("os.fork", "os.forkpty", "socket.")  # which takes connections in and forks; an attempt does neither
 ADOPTED = (-1, -1, -1)  # family, type and protocol of a socket made from a descriptor that the process has already
 # What import contracts forbid to attacks, for those that import by name at run time.
@@ -62,45 +77,74 @@ FORBIDDEN_PACKAGES = tuple(
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 SHIPPED_DATA = ("sklearn", "datasets", "data")
 CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".so")
+OF_PATHS = ("open", "os.listdir", "os.scandir")
 OF_THE_MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom", "/dev/null")
 
 
 def shut_off_process(views: Path, code: Sequence[Path]) -> None:
     """For the server, before it imports a single attack. ``code``: folders from which code alone may be read."""
-    import fedleak
-
     tempfile.gettempdir()  # packages ask for its name when they load; finding it out opens a file
-    roots = [views.resolve(), Path(fedleak.__file__).resolve().parent, Path(sys.prefix).resolve()]
-    roots += [Path(path).resolve() for path in sysconfig.get_paths().values()]
-    roots += [Path(path) for path in OF_THE_MACHINE]
-    of_code = [path.resolve() for path in code]
+    _take_away()
+    roots, of_code = [views.resolve(), *_installed()], [path.resolve() for path in code]
 
     def refuse(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "socket.__new__" and arguments[1:] == ADOPTED:
+        if _changes_nothing(event, arguments):
             return
         if event.startswith(FORBIDDEN_EVENTS):
             raise PermissionError(f"an attack may not use {event}")
         if event == "import" and str(arguments[0]).startswith(FORBIDDEN_PACKAGES):
             raise PermissionError(f"an attack may not import {arguments[0]}")
-        if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | bytes | os.PathLike):
+        if event in OF_PATHS and isinstance(arguments[0], str | bytes | os.PathLike):
             _check_path(event, arguments, roots, of_code)
 
     sys.addaudithook(refuse)
 
 
-def shut_off_attempt(view: Path, views: Path) -> None:
-    """For one attempt, on top: its own view among all of them, and no process beside it."""
+def shut_off_view(view: Path, views: Path, code: Sequence[Path]) -> None:
+    """For the process of a view, on top: its own view among all of them."""
     own, all_views = view.resolve(), views.resolve()
 
     def refuse(event: str, arguments: tuple[object, ...]) -> None:
-        if event.startswith(OF_THE_SERVER):
-            raise PermissionError(f"an attack may not use {event}")
-        if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str | bytes | os.PathLike):
+        if event in OF_PATHS and isinstance(arguments[0], str | bytes | os.PathLike):
             path = _real(arguments[0])
             if _within(path, [all_views]) and not _within(path, [own]):
                 raise PermissionError(f"an attack may not touch {path}")
 
     sys.addaudithook(refuse)
+    landlock.read_only_within([own, *_installed(), *code, *landlock.of_the_loader()])
+
+
+def shut_off_attempt() -> None:
+    """For one attempt, on top: no process beside it."""
+
+    def refuse(event: str, _: tuple[object, ...]) -> None:
+        if event.startswith(OF_THE_SERVER):
+            raise PermissionError(f"an attack may not use {event}")
+
+    sys.addaudithook(refuse)
+    landlock.alone()
+
+
+def _installed() -> list[Path]:
+    import fedleak
+
+    roots = [Path(fedleak.__file__).resolve().parent, Path(sys.prefix).resolve()]
+    roots += [Path(path).resolve() for path in sysconfig.get_paths().values()]
+    return roots + [Path(path) for path in OF_THE_MACHINE]
+
+
+def _take_away() -> None:
+    for name, modules in UNANNOUNCED.items():
+        for module in modules:
+            with suppress(AttributeError, ImportError):
+                delattr(import_module(module), name)
+
+
+def _changes_nothing(event: str, arguments: tuple[object, ...]) -> bool:
+    """A socket for a descriptor that is here already, or a folder that is there already: torch asks for its cache."""
+    if event == "socket.__new__":
+        return arguments[1:] == ADOPTED
+    return event == "os.mkdir" and isinstance(arguments[0], str) and os.path.isdir(arguments[0])
 
 
 def _check_path(event: str, arguments: tuple[object, ...], roots: Sequence[Path], of_code: Sequence[Path]) -> None:

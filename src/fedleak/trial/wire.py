@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import IntEnum
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, IntEnum
+from typing import Any
 
 import numpy as np
 
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Attack
-from fedleak.core.errors import FileFormatError
+from fedleak.core.errors import FileFormatError, InputError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import OracleSpec
@@ -40,10 +42,54 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
+class Described:
+    """An attack by its class and parameters: it comes to life where it runs, not beside the truth."""
+
+    kind: type
+    parameters: Mapping[str, object]
+
+    def made(self) -> Any:
+        values = {
+            name: value.made() if isinstance(value, Described) else value for name, value in self.parameters.items()
+        }
+        return self.kind(**values)
+
+
+def described(attack: Attack | type[Attack]) -> Described:
+    """Runs no code of the attack's: how it would pickle itself is not asked."""
+    kind = attack if isinstance(attack, type) else type(attack)
+    if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
+        raise InputError(
+            f"{kind.__qualname__} must be a class of a module that another process can import; got a local one"
+        )
+    return Described(attack, {}) if isinstance(attack, type) else _described(attack)
+
+
+def _described(value: object) -> Described:
+    held = dict(vars(value))
+    names = [field.name for field in fields(value)] if is_dataclass(value) else []
+    if held.keys() != set(names):
+        raise InputError(f"{type(value).__name__} must be a dataclass that holds its fields alone; got {sorted(held)}")
+    return Described(type(value), {name: _plain(name, held[name]) for name in names})
+
+
+def _plain(name: str, value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _described(value)
+    items = value if type(value) is tuple else (value,)
+    if not all(type(item) in _PLAIN_TYPES or isinstance(item, Enum) for item in items):
+        raise InputError(f"{name} must be a plain value, for the process of an attack; got {type(value).__name__}")
+    return value
+
+
+_PLAIN_TYPES = (type(None), bool, int, float, str)
+
+
+@dataclass(frozen=True, eq=False)
 class Request:
     """One attempt on the view that the process already holds."""
 
-    attack: Attack
+    attack: Described
     target: Secret
     facts: Facts
     knowledge: Knowledge
@@ -64,16 +110,19 @@ class Wire:
         if body:
             self.connection.sendall(body)
 
-    def receive(self) -> tuple[Kind, bytes]:
-        """Raises EOFError where the other end is gone."""
-        number, length = _HEAD.unpack(self._exactly(_HEAD.size))
+    def receive(self, until: float | None = None) -> tuple[Kind, bytes]:
+        """Raises EOFError where the other end is gone, TimeoutError at that time of the monotonic clock."""
+        number, length = _HEAD.unpack(self._exactly(_HEAD.size, until))
         if length > MAX_FRAME_BYTES or number not in Kind.__members__.values():
             raise FileFormatError(f"a frame must be of a known kind and at most {MAX_FRAME_BYTES} bytes; got others")
-        return Kind(number), bytes(self._exactly(length))
+        return Kind(number), bytes(self._exactly(length, until))
 
-    def _exactly(self, length: int) -> bytearray:
+    def _exactly(self, length: int, until: float | None) -> bytearray:
+        """The clock is looked at for every part: whoever sends a byte at a time gets no more of it."""
         found = bytearray()
         while len(found) < length:
+            if until is not None:
+                self.connection.settimeout(_left(until))
             part = self.connection.recv(min(length - len(found), 1 << 20))
             if not part:
                 raise EOFError("the other end is gone")
@@ -82,3 +131,10 @@ class Wire:
 
     def close(self) -> None:
         self.connection.close()
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

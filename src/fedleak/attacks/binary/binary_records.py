@@ -57,7 +57,7 @@ class BinaryRecords(Attack):
     summary = "recovers binary records and their labels from the inner products of their columns"
     reference = Reference("li2019", "section 3.2")
     requires = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS})
-    preloads = ("scipy.linalg", "scipy.optimize")
+    preloads = ("flint", "scipy.linalg", "scipy.optimize")
     produces = SecretKind.RECORDS
     up_to = frozenset({Symmetry.ROW_ORDER})
 

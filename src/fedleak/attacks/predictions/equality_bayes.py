@@ -30,6 +30,7 @@ class EqualityBayes(Attack):
     summary = "equality solving, with the open directions filled from an empirical prior and the box"
     reference = Reference("fedleak", "from luo2021, section IV-A")
     requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
+    preloads = ("scipy.linalg",)
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

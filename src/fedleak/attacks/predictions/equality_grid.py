@@ -29,6 +29,7 @@ class EqualityGrid(Attack):
     summary = "equality solving for columns of known step: whole numbers that fit the equations, by lattice reduction"
     reference = Reference("fedleak", "from luo2021, section IV-A")
     requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
+    preloads = ("flint", "scipy.linalg")
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -28,6 +28,7 @@ class EqualityProjection(Attack):
     summary = "equality solving, projected onto the box of the known feature ranges"
     reference = Reference("fedleak", "from luo2021, section IV-A")
     requires = frozenset({Capability.OWN_FEATURES, Capability.LINEAR_MODEL, Capability.PREDICTIONS})
+    preloads = ("scipy.linalg",)
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -35,7 +35,7 @@ class PosteriorInference(Attack):
     summary = "the unknown columns' posterior mean, from own columns and all predictions, for any model"
     reference = Reference("fedleak", "in place of luo2021, section V")
     requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
-    preloads = ("scipy.special",)
+    preloads = ("scipy.linalg", "scipy.special")
     produces = SecretKind.FEATURES
     measured_by = "mse-per-feature"
 
