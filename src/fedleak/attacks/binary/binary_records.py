@@ -61,7 +61,7 @@ class BinaryRecords(Attack):
     produces = SecretKind.RECORDS
     up_to = frozenset({Symmetry.ROW_ORDER})
 
-    seconds: float = 10.0  # CPU time that the solvers may take; a limit in search nodes applies as well
+    nodes: int = Budget.nodes  # of the searches, shared by the groups of rows
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         seen = observations(view)
@@ -70,7 +70,7 @@ class BinaryRecords(Attack):
         if any(group.alpha is None for group in groups):
             status, why = status_of(groups)
             return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
-        solved = [_solve(group, Budget(self.seconds / len(groups))) for group in groups]
+        solved = [_solve(group, Budget(self.nodes // len(groups))) for group in groups]
         return _combined(view, solved, evidence)
 
     @classmethod

@@ -23,25 +23,23 @@ from fedleak.attacks.binary.table_search import Budget
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import MissingExtraError
+from fedleak.core.whole.randomness import public_stream
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2019.printed import TABLE_1
 from fedleak.papers.summaries import mean
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 COMPARED = ((8, 20), (9, 20))  # where the integer program gets as many instances as we do
 QUICK_CELLS = ((3, 5), (9, 5), (8, 20), (9, 20), (11, 20))
-BUDGET_SECONDS = 10.0
 REPEATS = 20
 SCALE_GRID = ((24, 50), (48, 100), (64, 100), (80, 100), (96, 150), (96, 120), (112, 150), (128, 160))
 QUICK_SCALE_GRID = ((24, 50), (48, 100), (64, 100), (96, 150))
 SEVERAL_UP_TO = 80  # rows; larger tables get one instance each
-SCALE_BUDGET_SECONDS = 120.0
 
 
 def random_table(m: int, d: int, seed: int) -> IntArray:
     """Rows of fair coins."""
-    table: IntArray = stream(seed, "li2019", "table", str(m), str(d)).integers(0, 2, (m, d))
+    table: IntArray = public_stream(seed, "li2019", "table", str(m), str(d)).integers(0, 2, (m, d))
     return table
 
 
@@ -57,7 +55,7 @@ class Table1(Experiment):
         cells = QUICK_CELLS if quick else tuple(TABLE_1)
         progress.begin(self.name, len(cells))
         table = random_table(5, 8, 0)
-        binary_tables(table.T @ table, 5, Budget(BUDGET_SECONDS))  # libraries load outside the measurement
+        binary_tables(table.T @ table, 5, Budget())  # libraries load outside the measurement
         for m, d in cells:
             yield self._cell(m, d, quick=quick)
             progress.advance()
@@ -93,7 +91,7 @@ def _timed(table: IntArray) -> tuple[BinaryTables, float]:
     gram = table.T @ table
     began = time.process_time()
     for _ in range(REPEATS):
-        found = binary_tables(gram, len(table), Budget(BUDGET_SECONDS))
+        found = binary_tables(gram, len(table), Budget())
     return found, (time.process_time() - began) / REPEATS
 
 
@@ -149,7 +147,7 @@ def _scale_row(m: int, d: int, seeds: Sequence[int]) -> Row:
         table = random_table(m, d, seed)
         gram = table.T @ table
         began = time.process_time()
-        found = binary_tables(gram, m, Budget(SCALE_BUDGET_SECONDS))
+        found = binary_tables(gram, m, Budget())
         seconds.append(time.process_time() - began)
         certified.append(found.outcome is Outcome.UNIQUE)
         right.append(bool(found.tables) and np.array_equal(found.tables[0], sorted_rows(table)))
