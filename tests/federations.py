@@ -6,6 +6,7 @@ import numpy as np
 
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice
+from fedleak.core.whole.randomness import Randomness
 from fedleak.protocols.linear.vertical_arbiter import VerticalLogisticArbiterSettings
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 
@@ -45,7 +46,7 @@ def run(federation: Federation, *, seed: int = 1, hooks: tuple = ()):
     from fedleak.protocols import PROTOCOLS
 
     protocol = PROTOCOLS.get(federation.protocol)()
-    return protocol.run(federation, rng=np.random.default_rng(seed), hooks=hooks, sink=MemorySink())
+    return protocol.run(federation, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
 
 
 def seen(result, coalition: tuple[str, ...], target, protocol: str = "vertical-logistic"):

@@ -6,6 +6,7 @@ import numpy as np
 
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.averaging.horizontal_logistic import HorizontalLogistic
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
@@ -33,7 +34,7 @@ def binary(m: int, d: int, seed: int = 0) -> np.ndarray:
 
 
 def train(federation: Federation, *, seed: int = 1, hooks: tuple = ()):
-    return HorizontalLogistic().run(federation, rng=np.random.default_rng(seed), hooks=hooks, sink=MemorySink())
+    return HorizontalLogistic().run(federation, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
 
 
 def view_of(result, coalition: tuple[str, ...], target, **options):

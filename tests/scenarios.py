@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fedleak.core.whole.randomness import RunKey
+
+KEY = RunKey.published(0)  # noise that is the same in every run of the tests
+
 SMALL = """
 title = "small"
 seed = 3

@@ -12,12 +12,12 @@ from fedleak.core.errors import RunError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.trial.progress import Silent
-from scenarios import SMALL, changed
+from scenarios import KEY, SMALL, changed
 
 
 def audit(text: str = SMALL, sink=MemorySink) -> Audit:
     scenario = parse_scenario(text)
-    return Audit(scenario, plan_audit(scenario), lambda name: sink(), Silent())
+    return Audit(scenario, plan_audit(scenario), lambda name: sink(), Silent(), run_key=KEY)
 
 
 def by_key(report) -> dict:
@@ -117,7 +117,7 @@ def test_what_mathematics_forbids_is_no_zero(findings):
     assert finding.theory.verdict == "impossible"
 
 
-def test_the_same_seed_gives_the_same_report(findings):
+def test_the_same_seed_and_run_key_give_the_same_report(findings):
     again = audit()
     again.run()
     for key, finding in by_key(again.report()).items():

@@ -17,7 +17,7 @@ from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic
 from fedleak.trial import play
 from fedleak.trial.progress import Silent
-from scenarios import SMALL, changed
+from scenarios import KEY, SMALL, changed
 
 NOISE = "gaussian-noise(sigma=12.0)"
 NAMED = changed(
@@ -42,7 +42,7 @@ def by_attack(work: Audit) -> dict[tuple[str, str | None], Finding]:
 def audited(text: str = NAMED) -> Audit:
     """In this process, where tests can make things fail."""
     scenario = parse_scenario(text)
-    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), isolated=False)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, isolated=False)
     work.run()
     return work
 

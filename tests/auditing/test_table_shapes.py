@@ -19,7 +19,7 @@ from fedleak.core.whole.run import MemorySink
 from fedleak.trial.attempt import Attempt, scored
 from fedleak.trial.decide import decide
 from fedleak.trial.progress import Silent
-from scenarios import changed
+from scenarios import KEY, changed
 
 GRAM = Secret(SecretKind.GRAM, "fintech")
 
@@ -46,7 +46,7 @@ def audit(path: Path, widths: tuple[int, int], batch_size: int) -> Audit:
             ('[[defense]]\nname = "gaussian-noise"\nsigma = 12.0\n', ""),
         )
     )
-    return Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent())
+    return Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent(), run_key=KEY)
 
 
 def errors(work: Audit) -> list[str]:

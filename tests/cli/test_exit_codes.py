@@ -101,7 +101,7 @@ def test_a_severe_finding_counts_although_another_attack_failed(fail_on, code, t
     monkeypatch.setattr(ResidualSign, "run", raises(TypeError("not a number")))
     named = ('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["residual-sign", "own-weights"]')
     (tmp_path / "scenario.toml").write_text(changed(named))
-    arguments = ("audit", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--fail-on", fail_on)
+    arguments = ("audit", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--fail-on", fail_on, "--in-process")
     assert code_of(monkeypatch, *arguments) == code
 
 

@@ -23,6 +23,7 @@ from fedleak.core.steps import Role
 from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation, Party
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.truth import SecretValues
 from fedleak.storage import guess_to_bytes
 from fedleak.trial.attempt import Attempt
@@ -76,8 +77,7 @@ class Situation:
             self.coalition,
             self.task.target,
             self.knowledge,
-            rng=np.random.default_rng(seed),
-            bootstrap=np.random.default_rng(0),
+            repeat=seed,
             facts=self.facts,
             limits=limits,
             isolated=isolated,
@@ -104,7 +104,7 @@ def situation(name: str, *, seed: int = 0, other_secrets: bool = False, defense:
         planned = replace(planned, federation=_with_other_secrets(planned.federation, task, seed))
     played = play(
         planned.federation,
-        rng=np.random.default_rng(seed),
+        Randomness.published(seed),
         defense=defense,
         deviation=planned.dishonest,
         deviating=planned.deviating,
@@ -161,7 +161,8 @@ class Surroundings:
         view = case.view()
         self.isolation.preload([attack])
         with self.lying_about(data), closing(self.isolation.chamber(view)) as chamber:
-            return guess_to_bytes(chamber.attempt(attack, view, rng=np.random.default_rng(0)))
+            rng = case.played.randomness.attack(attack.name, case.coalition, str(case.task.target), 0)
+            return guess_to_bytes(chamber.attempt(attack, view, rng=rng))
 
     @contextmanager
     def lying_about(self, data: Federation) -> Iterator[None]:

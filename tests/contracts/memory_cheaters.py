@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import hmac
 import os
 import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +21,6 @@ from fedleak.core.attack import Guess, Status
 from fedleak.core.knowledge import KnownCells
 from fedleak.core.payload import Array
 from fedleak.core.view import View
-from fedleak.trial.randomness import stream
 
 
 def found_truth(view: View):
@@ -106,22 +107,26 @@ class AnswersWhenAsked(ResidualSign):
 
 
 class DrawsTheNoiseAgain(ResidualSign):
-    """Looks for a small seed behind its own generator: with it, everything random in the run can be drawn again."""
+    """Looks for a small seed behind its own generator: with it, everything secret in the run can be drawn again.
+
+    It knows how keys are made from seeds that are to be repeated by everybody, and how streams come from keys.
+    """
 
     N_TRIED = 256
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        seed = self._seed_of(rng)
-        found = {} if seed is None else {"the noise began with": float(stream(seed, "protocol").normal())}
-        return replace(super().run(view, rng=rng), evidence=found)
-
-    def _seed_of(self, rng: np.random.Generator) -> int | None:
-        shown = rng.bit_generator.seed_seq
+        shown = rng.bit_generator.seed_seq.entropy
+        purpose = ("attack", self.name, repr(view.coalition), str(view.target), "0")
         for seed in range(self.N_TRIED):
-            made = np.random.default_rng(seed)
-            if seed == getattr(shown, "entropy", None) or made.bit_generator.state == rng.bit_generator.state:
-                return seed
-        return None
+            key = sha256(repr((seed, ())).encode()).digest()[:16]
+            if shown in (seed, _drawn_from(key, purpose)):
+                noise = np.random.default_rng(_drawn_from(key, ("secret", view.target.owner, "hooks"))).normal()
+                return replace(super().run(view, rng=rng), evidence={"the noise began with": float(noise)})
+        return super().run(view, rng=rng)
+
+
+def _drawn_from(key: bytes, purpose: tuple[str, ...]) -> int:
+    return int.from_bytes(hmac.digest(key, repr(purpose).encode(), "sha256"), "big")
 
 
 class KeepsWhatItSees(ResidualSign):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.whole.randomness import Randomness
 from fedleak.models import convert
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
@@ -24,8 +25,8 @@ def opaque(seed: int = 0) -> Played:
     rows = np.hstack([party.train.features for party in federation.parties])
     estimator = KNeighborsClassifier(7).fit(rows, federation.parties[0].train.labels)
     names = tuple(name for party in federation.parties for name in party.columns)
-    return play(federation, rng=np.random.default_rng(3), protocol=VerticalPrediction(convert(estimator, names)))
+    return play(federation, Randomness.published(3), protocol=VerticalPrediction(convert(estimator, names)))
 
 
 def attempt_on(played: Played, attack, *, isolated: bool = True) -> Attempt:
-    return played.attempt(attack, ("bank",), TARGET, rng=np.random.default_rng(0), isolated=isolated)
+    return played.attempt(attack, ("bank",), TARGET, isolated=isolated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from importlib import import_module
 
@@ -16,13 +17,14 @@ from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.core.oracle import Service
 from fedleak.core.payload import digest
+from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.metrics.cell_metrics import LabelAccuracy
 from fedleak.storage import guess_to_bytes
 from fedleak.trial import landlock
 from fedleak.trial.attempt import Failure, scored
 from fedleak.trial.isolation import AttackFailedError
-from fedleak.trial.randomness import attack_stream
+from fedleak.trial.play import play
 
 NOISE = GaussianNoise(sigma=5.0)
 
@@ -30,6 +32,8 @@ NOISE = GaussianNoise(sigma=5.0)
 @pytest.fixture(scope="module")
 def lost():
     """A defended run: the honest attack is no better than chance there, so a cheater has everything to gain."""
+    situation.cache_clear()  # a cheater that searches the memory should find this run's truth, and no other's
+    gc.collect()
     return situation("residual-sign", defense=NOISE)
 
 
@@ -106,15 +110,20 @@ def test_an_array_that_answers_for_itself_becomes_a_plain_one(isolated, lost):
     assert found.scores == lost.attempt().scores
 
 
-def test_a_cheater_does_not_find_the_seed_behind_its_generator():
-    case, small = situation("residual-sign"), 17
-    given = {"a small seed": np.random.default_rng(small), "a stream": attack_stream(small, "residual-sign", "fintech")}
-    found = {
-        name: case.played.attempt(cheaters.DrawsTheNoiseAgain, case.coalition, case.task.target, rng=rng).guess.evidence
-        for name, rng in given.items()
-    }
-    assert found["a small seed"], "the cheater must find a seed that is shown to it"
-    assert not found["a stream"]
+def test_a_cheater_does_not_find_a_key_behind_its_generator():
+    case = situation("residual-sign", defense=GaussianNoise(sigma=5.0))
+    coalition, target = case.coalition, case.task.target
+
+    def first_noise(randomness: Randomness) -> tuple[object, float]:
+        """What the cheater says, and what is true."""
+        played = play(case.played.federation, randomness, defense=GaussianNoise(sigma=5.0))
+        told = played.attempt(cheaters.DrawsTheNoiseAgain, coalition, target, facts=case.facts).guess.evidence
+        noise = next(record.value for record in played.run.locals["bank"] if record.name == "noise")
+        return told.get("the noise began with"), float(noise.values[0]) / 5.0
+
+    told, true = first_noise(Randomness.published(17))
+    assert told == pytest.approx(true), "the cheater must find a key that everybody can compute"
+    assert first_noise(Randomness(RunKey.fresh(), 17))[0] is None, "the scenario's seed must not lead to it"
 
 
 def test_a_cheater_keeps_nothing_for_the_next_attempt(monkeypatch):
@@ -123,8 +132,8 @@ def test_a_cheater_keeps_nothing_for_the_next_attempt(monkeypatch):
     other = replace(case.task.target, owner="fintech")
 
     def told(coalition, target, *, isolated):
-        rng = np.random.default_rng(0)
-        return case.played.attempt(cheaters.KeepsWhatItSees, coalition, target, rng=rng, isolated=isolated).guess.why
+        found = case.played.attempt(cheaters.KeepsWhatItSees, coalition, target, scores=False, isolated=isolated)
+        return found.guess.why
 
     for isolated, second in ((False, "kept: fintech"), (True, "kept: ")):
         cheaters.KeepsWhatItSees.kept.clear()

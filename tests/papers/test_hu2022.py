@@ -7,6 +7,7 @@ import pytest
 
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
+from fedleak.core.whole.randomness import Randomness, public_stream
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Band
 from fedleak.papers.hu2022.active import batch_sizes, measure
@@ -27,7 +28,6 @@ from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels
 from fedleak.trial.play import play
 from fedleak.trial.progress import Silent
-from fedleak.trial.randomness import stream
 
 
 def toy(n_rows: int = 300, n_columns: int = 10, seed: int = 0) -> Rows:
@@ -42,9 +42,11 @@ def test_the_fast_training_is_the_protocols():
     """Zero start and no noise: everything but the order of batches is fixed, so compare on one batch of all rows."""
     rows = toy()
     settings = VerticalLogisticSettings(batch_size=250, epochs=6, learning_rate=0.5, cipher="sealed")
-    run = play(federation(rows, settings), rng=stream(0)).run
+    run = play(federation(rows, settings), Randomness.published(0)).run
     fast = list(
-        train(rows, initialisation="zero", noise=None, batch_size=250, learning_rate=0.5, epochs=6, rng=stream(1))
+        train(
+            rows, initialisation="zero", noise=None, batch_size=250, learning_rate=0.5, epochs=6, rng=public_stream(1)
+        )
     )
     for party, part in ((ACTIVE, slice(0, 5)), (PASSIVE, slice(5, 10))):
         weights = [r.value.values for r in run.locals[party] if r.name == "weights"][1:]
@@ -56,7 +58,7 @@ def test_noise_goes_to_the_partners_gradient_only():
     rows = toy()
     options = {"initialisation": "zero", "batch_size": 50, "learning_rate": 0.5, "epochs": 1}
     quiet, loud = (
-        next(train(rows, noise=noise, rng=stream(3), **options))
+        next(train(rows, noise=noise, rng=public_stream(3), **options))
         for noise in (None, NoiseLevels(active=3.0, passive=0.0))
     )
     moved = loud.weights_after - quiet.weights_after

@@ -22,6 +22,7 @@ from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.core.errors import InputError
+from fedleak.core.whole.randomness import Randomness
 from fedleak.models import convert
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
@@ -39,11 +40,11 @@ SEED = 5
 
 @pytest.fixture(scope="module")
 def trained() -> Played:
-    return play(vertical({"bank": 3, "fintech": 8}, sealed()), rng=np.random.default_rng(1))
+    return play(vertical({"bank": 3, "fintech": 8}, sealed()), Randomness.published(1))
 
 
 def attempted(played: Played, attack, target: Secret = LABELS, who: str = "fintech", **options):
-    return played.attempt(attack, (who,), target, rng=np.random.default_rng(SEED), **options)
+    return played.attempt(attack, (who,), target, **options)
 
 
 def why(played: Played, attack, **options) -> str:
@@ -70,7 +71,7 @@ def test_the_guess_is_that_of_this_process_byte_for_byte(attack, target, trained
 @pytest.mark.parametrize("pick", list(Pick))
 def test_parameters_go_along(pick):
     federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings(model="tree"), n_rows=60)
-    played, target = play(federation, rng=np.random.default_rng(1)), Secret(SecretKind.RANGES, "fintech")
+    played, target = play(federation, Randomness.published(1)), Secret(SecretKind.RANGES, "fintech")
     there, here = (attempted(played, PathRestriction(pick), target, "bank", isolated=apart) for apart in (True, False))
     assert guess_to_bytes(there.guess) == guess_to_bytes(here.guess)
 
@@ -167,7 +168,7 @@ def served() -> Played:
     federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings(model="opaque"), n_rows=20)
     names = tuple(name for party in federation.parties for name in party.columns)
     model = convert(lambda rows: np.full((len(rows), 3), 1 / 3), names)
-    played = play(federation, rng=np.random.default_rng(1), protocol=VerticalPrediction(model))
+    played = play(federation, Randomness.published(1), protocol=VerticalPrediction(model))
     services = {
         name: replace(service, spec=replace(service.spec, budget=2)) for name, service in played.run.services.items()
     }
@@ -240,15 +241,15 @@ def gone(processes: set[int], seconds: float = 10.0) -> bool:
 
 INTERRUPTED = """
 import os, sys
-import numpy as np
 from federations import sealed, vertical
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.trial.isolation import shared_isolation
 from fedleak.trial.play import play
 import hostile
-played = play(vertical({"bank": 3, "fintech": 8}, sealed(epochs=1)), rng=np.random.default_rng(1))
+played = play(vertical({"bank": 3, "fintech": 8}, sealed(epochs=1)), Randomness.published(1))
 def attempted(attack):
-    return played.attempt(attack, ("fintech",), Secret(SecretKind.LABELS, "bank"), rng=np.random.default_rng(0))
+    return played.attempt(attack, ("fintech",), Secret(SecretKind.LABELS, "bank"))
 print(attempted(hostile.TellsItsProcess).guess.why, shared_isolation()._process.pid, flush=True)
 attempted(hostile.NeverEnds)
 """

@@ -10,21 +10,6 @@ import fedleak
 
 SOURCE = Path(fedleak.__file__).parent
 OF_A_RUN = {"hooks", "sink"}  # what ``Protocol.run`` alone takes
-# Still to be made clients of trial: this list only gets shorter.
-NOT_YET = {
-    "papers/hu2022/active.py",
-    "papers/hu2022/feature.py",
-    "papers/hu2022/hardness.py",
-    "papers/hu2022/multiparty.py",
-    "papers/hu2022/training_by_epoch.py",
-    "papers/li2019/chain.py",
-    "papers/li2021/fig8.py",
-    "papers/li2021/fig9_and_10.py",
-    "papers/li2021/no_known_cells.py",
-    "papers/li2021/table4.py",
-    "papers/li2021/vertical_run.py",
-    "papers/luo2021/served_trial.py",
-}
 
 
 def runs_a_protocol(source: str) -> bool:
@@ -53,8 +38,7 @@ def _names(value: ast.expr) -> Iterator[str]:
 
 def test_a_protocol_is_run_in_trial_alone():
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if runs_a_protocol(path.read_text())}
-    assert found - NOT_YET == {"trial/play.py"}
-    assert found >= NOT_YET, f"take these off the list: {sorted(NOT_YET - found)}"
+    assert found == {"trial/play.py"}
 
 
 def test_a_run_is_told_from_other_calls():

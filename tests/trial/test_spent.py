@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import FileFormatError, RunError
+from fedleak.core.whole.randomness import Randomness
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.isolation import Limits
 from fedleak.trial.play import Played, play
@@ -20,12 +20,12 @@ WAIT = 0.2
 @pytest.fixture(scope="module")
 def played() -> Played:
     federation = unit_federation({"bank": 2, "fintech": 1}, PredictionSettings(), n_rows=60)
-    return play(federation, rng=np.random.default_rng(0))
+    return play(federation, Randomness.published(0))
 
 
 def attempted(played: Played, attack: WaitingAttack, **options: object):
     target = Secret(SecretKind.FEATURES, "fintech")
-    return played.attempt(attack, ("bank",), target, rng=np.random.default_rng(1), **options)
+    return played.attempt(attack, ("bank",), target, **options)
 
 
 @pytest.mark.parametrize("isolated", [True, False])

@@ -25,6 +25,7 @@ from fedleak.core.payload import ModelSpec
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models.convert import convert
@@ -53,12 +54,13 @@ def audit_model(
     attacks: Sequence[str] = (),
     defenses: Sequence[Defense] = (),
     seed: int = 0,
+    run_key: str | None = None,
 ) -> Report:
     """What the label holder learns about the partner's columns from the model's predictions of these rows.
 
     ``columns`` names the columns of an array; a data frame has its own names, in any order. The adversary knows the
     range of each hidden column, as Luo et al. 2021 assume. ``attacks`` and ``defenses``: all that apply, and none, by
-    default.
+    default. ``run_key``, as a report names it, repeats an audit.
     """
     names, values = _table(rows, columns)
     inputs = _inputs(model) or names
@@ -69,7 +71,9 @@ def audit_model(
     federation = _federation(served, ordered, np.asarray(labels), classes, hidden, scenario)
     facts = tuple(party.facts for party in federation.parties)
     planned = plan(federation, scenario.adversaries, scenario.defenses, parties=facts, n_rows=len(values))
-    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=VerticalPrediction(served))
+    key = None if run_key is None else RunKey.from_text(run_key)
+    protocol = VerticalPrediction(served)
+    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)
     audit.run()
     return audit.report()
 

@@ -18,6 +18,7 @@ from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColum
 from fedleak.core.payload import Table
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.randomness import public_stream
 from fedleak.data import (
     ByColumns,
     ByCorrelation,
@@ -29,13 +30,12 @@ from fedleak.data import (
     split_vertical,
 )
 from fedleak.data.column_encoding import regular_step
-from fedleak.trial.randomness import stream
 
 
 def build_federation(scenario: Scenario) -> Federation:
     """Load the table and deal it out."""
     table = load_table(scenario.data, folder=scenario.folder)
-    rng, test_share = stream(scenario.seed, "split"), scenario.partition.test_share
+    rng, test_share = public_stream(scenario.seed, "split"), scenario.partition.test_share
     if scenario.partition.by == "rows":
         members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
     else:

@@ -17,10 +17,10 @@ from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense, Deviation
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import public_stream
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.decide import Question
-from fedleak.trial.randomness import stream
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
 OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
@@ -203,7 +203,7 @@ def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
         raise ScenarioError(f"federation.batch_size must be at most the {n_rows} training rows; got {batch_size}")
     for adversary in scenario.adversaries:
         # Drawn once now, so that a declaration that the data cannot meet is told before anything runs.
-        draw_knowledge(adversary.knowledge, federation, adversary.parties, stream(scenario.seed, "knowledge"))
+        draw_knowledge(adversary.knowledge, federation, adversary.parties, public_stream(scenario.seed, "knowledge"))
     parties = tuple(party.facts for party in federation.parties)
     return plan(federation, scenario.adversaries, scenario.defenses, parties=parties, n_rows=n_rows)
 

@@ -17,6 +17,7 @@ from fedleak.core.errors import FedleakError, InputError, in_one_line, show_trac
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import Sink
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
@@ -24,7 +25,6 @@ from fedleak.trial.isolation import can_isolate, end_isolation, shared_isolation
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
-from fedleak.trial.randomness import attack_stream, stream
 
 NOT_ISOLATED = "in the audit's own process, beside the data"
 SinkFactory = Callable[[str], Sink]
@@ -41,16 +41,18 @@ class Audit:
         progress: Progress,
         *,
         protocol: Protocol | None = None,
+        run_key: RunKey | None = None,
         jobs: int | None = None,
         isolated: bool = True,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
-        ``jobs``: attempts side by side, as many as there are cores by default. ``isolated`` False runs attacks in this
-        process, one after the other, for a debugger.
+        ``run_key`` repeats an audit; a fresh one by default. ``jobs``: attempts side by side, by default as many as
+        there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
         """
         self._scenario = scenario
         self._protocol = protocol
+        self._randomness = Randomness(run_key or RunKey.fresh(), scenario.seed)
         self._isolated = isolated and can_isolate()
         self._jobs = (jobs or os.cpu_count() or 1) if self._isolated else 1
         self._runs = runs
@@ -80,6 +82,7 @@ class Audit:
             scenario=scenario_json(self._scenario),
             environment=environment(
                 seed=self._scenario.seed,
+                run_key=str(self._randomness.key),
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
@@ -121,10 +124,10 @@ class Audit:
             name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
-            # The same stream for every run: runs differ by their defense and deviation, not by luck.
+            # The same randomness for every run: runs differ by their defense and deviation, not by luck.
             return play(
                 planned.federation,
-                rng=stream(self._scenario.seed, "protocol"),
+                self._randomness,
                 defense=planned.defense,
                 deviation=planned.dishonest,
                 deviating=planned.deviating,
@@ -158,8 +161,8 @@ class Audit:
 
     def _attempt(self, task: Task, played: Played) -> Attempt | None:
         """None where the adversary knows everything already."""
-        seed, coalition = self._scenario.seed, task.adversary.parties
-        rng = stream(seed, "knowledge", *coalition)
+        coalition = task.adversary.parties
+        rng = self._randomness.public("knowledge", *coalition)
         knowledge = draw_knowledge(task.adversary.knowledge, played.federation, coalition, rng)
         if _all_known(task, played, knowledge):
             return None
@@ -168,8 +171,6 @@ class Audit:
             coalition,
             task.target,
             knowledge,
-            rng=attack_stream(seed, task.attack.name, *coalition),
-            bootstrap=stream(seed, "bootstrap"),
             facts=task.facts,
             isolated=self._isolated,
         )

@@ -18,20 +18,30 @@ from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Report, Severity
+from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import Sink
 from fedleak.report import html, json_format, terminal
 from fedleak.report.json_format import redact as redacted
 from fedleak.storage.capture_and_truth import DiskSink
 
 
-def audit_command(scenario: Path | None, out: Path, json: str | None, fail_on: str, redact: bool) -> ExitCode:
+def audit_command(
+    scenario: Path | None,
+    out: Path,
+    json: str | None,
+    fail_on: str,
+    redact: bool,
+    run_key: str | None,
+    in_process: bool,
+) -> ExitCode:
+    key = None if run_key is None else RunKey.from_text(run_key)
     chosen = built_in_scenario() if scenario is None else load_scenario(scenario)
     check_json_target(json)
     planned = plan_audit(chosen)
     made = _make_folders(out)
     interrupted = False
     with Bar() as bar:
-        audit = Audit(chosen, planned, _sinks(out), bar)
+        audit = Audit(chosen, planned, _sinks(out), bar, run_key=key, isolated=not in_process)
         try:
             audit.run()
         except KeyboardInterrupt:

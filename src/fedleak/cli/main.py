@@ -63,11 +63,15 @@ def audit(
         FailOn, typer.Option(help="Exit with 1 for a finding this severe or worse, with 4 if undecided.")
     ] = FailOn.NEVER,
     redact: Annotated[bool, typer.Option(help="Leave true values out of the reports, for sharing.")] = False,
+    run_key: Annotated[str | None, typer.Option(help="Repeat an audit: the run_key that its report names.")] = None,
+    in_process: Annotated[
+        bool, typer.Option(help="Run attacks beside the data, for a debugger; the report says so.")
+    ] = False,
 ) -> None:
     """Run the protocol, take each adversary's place, and report what it can reconstruct."""
     from fedleak.cli.audit import audit_command
 
-    raise typer.Exit(audit_command(scenario, out, json, fail_on.value, redact))
+    raise typer.Exit(audit_command(scenario, out, json, fail_on.value, redact, run_key, in_process))
 
 
 @app.command()

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Payload
 from fedleak.core.steps import Role, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.whole.hooks import Hook, HookKind
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Sink
 
 ValueT = TypeVar("ValueT")
@@ -24,14 +23,14 @@ PayloadT = TypeVar("PayloadT", bound=Payload)
 
 
 class Actor:
-    """``own`` is the randomness of the honest protocol, ``hook_rng`` that of the hooks: apart, so that
+    """``rng`` is the randomness of the honest protocol; that of the hooks is apart, so that
     a hook does not shift what the protocol draws."""
 
-    def __init__(self, name: str, role: Role, hooks: Sequence[Hook[Any]], sink: Sink, rng: np.random.Generator) -> None:
+    def __init__(self, name: str, role: Role, hooks: Sequence[Hook[Any]], sink: Sink, randomness: Randomness) -> None:
         self.name = name
         self.role = role
         self.round = SETUP_ROUND
-        self.rng, self._hook_rng = rng.spawn(2)
+        self.rng, self._hook_rng = randomness.secret(name, "protocol"), randomness.secret(name, "hooks")
         self._hooks = [hook for hook in hooks if hook.party == name]
         self._sink = sink
         self._latest: dict[str, Payload] = {}

@@ -18,6 +18,7 @@ from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense, Deviation, Hook
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink, Run, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
@@ -43,6 +44,7 @@ class Played:
     federation: Federation  # as the defense configures it
     run: Run
     facts: Facts  # public, with what the defense declares of itself
+    randomness: Randomness  # never part of a view
     seconds: float
     _chambers: dict[tuple[str, ...], Chamber] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,18 +72,20 @@ class Played:
         target: Secret,
         knowledge: Knowledge | None = None,
         *,
-        rng: np.random.Generator,
-        bootstrap: np.random.Generator | None = None,
         facts: Facts | None = None,
+        scores: bool = True,
+        repeat: int = 0,
         limits: Limits = NO_LIMITS,
         isolated: bool = True,
     ) -> Attempt:
-        """One attack on what the coalition saw, in a process of its own. ``bootstrap``: score it, with this randomness.
+        """One attack on what the coalition saw, in a process of its own.
 
+        ``scores`` False leaves the truth alone. ``repeat`` numbers attempts that differ in the attack's own draws.
         ``isolated`` False runs it right here, for a debugger.
         """
         kind = attack if isinstance(attack, type) else type(attack)
         view = self.view(coalition, target, knowledge, facts=facts)
+        rng = self.randomness.attack(kind.name, coalition, str(target), repeat)
         known = view.knowledge
         apart = isolated and can_isolate()
         began = time.perf_counter()
@@ -90,7 +94,7 @@ class Played:
         if isinstance(result, Guess) and result.secret != target:
             result = Failure(f"{kind.name} must answer about {target}; it answered about {result.secret}")
         found = Attempt(kind, coalition, target, known, result, seconds, apart, spent=spent)
-        return found if bootstrap is None else scored(found, self.run.truth, bootstrap)
+        return scored(found, self.run.truth, self.randomness.public("bootstrap")) if scores else found
 
     def _answer(self, attack: Attack | type[Attack], view: View, rng: np.random.Generator, limits: Limits) -> Answer:
         kind = attack if isinstance(attack, type) else type(attack)
@@ -129,8 +133,8 @@ def _answer_here(attack: Attack | type[Attack], view: View, rng: np.random.Gener
 
 def play(
     federation: Federation,
+    randomness: Randomness,
     *,
-    rng: np.random.Generator,
     defense: Defense | None = None,
     deviation: Deviation | None = None,
     deviating: str | None = None,
@@ -148,7 +152,7 @@ def play(
     if deviation is not None and deviating is not None:
         hooks += deviation.hooks(deviating)
     began = time.perf_counter()
-    run = runner.run(configured, rng=rng, hooks=hooks, sink=MemorySink() if sink is None else sink)
+    run = runner.run(configured, randomness=randomness, hooks=hooks, sink=MemorySink() if sink is None else sink)
     seconds = time.perf_counter() - began
     facts = run.transcript.facts
-    return Played(configured, run, defense.declare(facts) if defense else facts, seconds)
+    return Played(configured, run, defense.declare(facts) if defense else facts, randomness, seconds)

@@ -14,6 +14,7 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.oracle import LiveOracle
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.protocols import PROTOCOLS
@@ -58,7 +59,7 @@ def attack(
 ):
     """Run the protocol, then the attack; returns the guess and the truth."""
     protocol = PROTOCOLS.get(setup.protocol)
-    run = protocol().run(setup, rng=np.random.default_rng(seed), hooks=hooks, sink=MemorySink())
+    run = protocol().run(setup, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
     facts = run.transcript.facts
     seen = facts.seen_by(coalition, protocol.reveals(setup.settings, facts.parties, coalition))
     secret = Secret(kind, "fintech")
@@ -180,7 +181,7 @@ def test_the_arbiter_with_too_few_rounds_says_so():
 def test_a_service_with_a_budget_leaves_weights_open():
     setup = federation(LINEAR)
     protocol = PROTOCOLS.get(LINEAR)
-    run = protocol().run(setup, rng=np.random.default_rng(1), hooks=(), sink=MemorySink())
+    run = protocol().run(setup, randomness=Randomness.published(1), hooks=(), sink=MemorySink())
     service = run.services["partial-score:fintech"]
     oracle = LiveOracle(replace(service.spec, budget=2), service.serve)
     secret = Secret(SecretKind.WEIGHTS, "fintech")

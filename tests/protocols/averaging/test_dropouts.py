@@ -10,6 +10,7 @@ from fedleak.core.adversary import Secret
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.errors import InputError, PlaintextRangeError, ProtocolError
 from fedleak.core.steps import Role
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings, agree_on_masks
@@ -83,8 +84,8 @@ def test_of_nobody_are_both_seed_and_key_opened():
 def begun() -> tuple[list[RecoveringMasker], Actor]:
     """A round in which all have dealt their shares."""
     sink = MemorySink()
-    actors = [Actor(name, Role.ACTIVE, (), sink, np.random.default_rng(i)) for i, name in enumerate(TABLES)]
-    server = Actor("hub", Role.SERVER, (), sink, np.random.default_rng(9))
+    actors = [Actor(name, Role.ACTIVE, (), sink, Randomness.published(0)) for name in TABLES]
+    server = Actor("hub", Role.SERVER, (), sink, Randomness.published(0))
     channels = [Masker(actor, 40) for actor in actors]
     agree_on_masks(channels)
     maskers = [RecoveringMasker(a, 40, 2, c.channels) for a, c in zip(actors, channels, strict=True)]

@@ -12,6 +12,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinear, HorizontalLinearSettings
 
@@ -30,7 +31,7 @@ def federation(counts: dict[str, int], n_columns: int = 4, seed: int = 0, **chan
 
 
 def run(setup: Federation):
-    return HorizontalLinear().run(setup, rng=np.random.default_rng(1), hooks=(), sink=MemorySink())
+    return HorizontalLinear().run(setup, randomness=Randomness.published(1), hooks=(), sink=MemorySink())
 
 
 def payloads(result, step: str) -> list[np.ndarray]:

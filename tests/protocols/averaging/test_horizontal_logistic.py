@@ -53,11 +53,11 @@ def test_local_steps_follow_theorem_1():
     x, y = fed.party("clinic").train.features, 2.0 * fed.party("clinic").train.labels - 1
     # The party deals its rows at random: one of the orders of its batches has to give the update.
     from fedleak.core.steps import Role
+    from fedleak.core.whole.randomness import Randomness
     from fedleak.core.whole.run import MemorySink
     from fedleak.protocols.actor import Actor
 
-    _, _, clinic_rng = np.random.default_rng(1).spawn(3)
-    order = Actor("clinic", Role.ACTIVE, (), MemorySink(), clinic_rng).rng.permutation(12)
+    order = Actor("clinic", Role.ACTIVE, (), MemorySink(), Randomness.published(1)).rng.permutation(12)
     batches = [order[i : i + 4] for i in (0, 4, 8)]
     gamma, eta = closed_form([x[b].T @ x[b] for b in batches], [x[b].T @ y[b] for b in batches], 0.1)
     assert np.allclose(update, gamma @ theta - 0.05 * eta, atol=1e-10)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
-import numpy as np
-
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role, Step
 from fedleak.core.whole.federation import Federation, Settings
 from fedleak.core.whole.hooks import Defense, Hook
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 
 
@@ -38,7 +37,7 @@ class Protocol(ABC):
         return f"{defense.name} needs {' and '.join(lacking)}, which {cls.name} does not have" if lacking else None
 
     @abstractmethod
-    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         """Run the federation; every message and every party's own records go through the sink."""
 
     @classmethod

@@ -10,13 +10,13 @@ import numpy as np
 from fedleak.attacks.residuals.single_column_recovery import SingleColumnRecovery
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Reference
+from fedleak.core.whole.randomness import Randomness
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.column_ratios import epochs_for_values
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 BATCH_SIZE = 8
 N_ROWS = 256  # 32 batches: theorem 3.5 asks for 6 epochs
@@ -91,10 +91,9 @@ def recover(column: Column, start: str, adversary: str, seed: int) -> Recovery:
         {"active": others, "passive": [index]} if adversary == "active" else {"active": [index], "passive": others}
     )
     parties = deal(table, columns, settings, n_rows=N_ROWS, seed=seed)
-    played = play(parties, rng=stream(seed, "hu2022/feature"))
+    played = play(parties, Randomness.published(seed, "hu2022/feature"))
     target = Secret(SecretKind.FEATURES, victim)
-    rng = stream(seed, "hu2022/feature", "attack")
-    guess = played.attempt(SingleColumnRecovery, (adversary,), target, rng=rng).guess
+    guess = played.attempt(SingleColumnRecovery, (adversary,), target, scores=False).guess
     return _compared(guess, played.run.truth.of(target).values[:, 0])
 
 

@@ -11,13 +11,13 @@ from fedleak.attacks.residuals.score_recovery import ScoreRecovery
 from fedleak.attacks.residuals.single_column_recovery import SingleColumnRecovery
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Attack, Guess, Reference, Status
+from fedleak.core.whole.randomness import Randomness
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import means
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 SOURCES = {"breast_cancer_wdbc": 30, "vehicle_scale": 18}
 N_ROWS = 48
@@ -58,22 +58,22 @@ def _measure(source: str, width: int, seed: int) -> dict[str, float]:
     )
     columns = {"active": range(width, total), "passive": range(width)}
     parties = deal(table_of(source, "standard+max-row-norm"), columns, settings, n_rows=N_ROWS, seed=seed)
-    played = play(parties, rng=stream(seed, "hu2022/hardness"))
+    played = play(parties, Randomness.published(seed, "hu2022/hardness"))
     return {
-        "values_identifiable": float(_guess(played, SingleColumnRecovery, seed).status is not Status.NOT_IDENTIFIABLE),
-        "scores_recovered": _exact(played, ScoreRecovery, seed),
-        "inner_products_recovered": _exact(played, GramRecovery, seed),
+        "values_identifiable": float(_guess(played, SingleColumnRecovery).status is not Status.NOT_IDENTIFIABLE),
+        "scores_recovered": _exact(played, ScoreRecovery),
+        "inner_products_recovered": _exact(played, GramRecovery),
     }
 
 
-def _guess(played: Played, attack: type[Attack], seed: int) -> Guess:
+def _guess(played: Played, attack: type[Attack]) -> Guess:
     target = Secret(attack.produces, "passive")
-    return played.attempt(attack, ("active",), target, rng=stream(seed, "hu2022/hardness", attack.name)).guess
+    return played.attempt(attack, ("active",), target, scores=False).guess
 
 
-def _exact(played: Played, attack: type[Attack], seed: int) -> float:
+def _exact(played: Played, attack: type[Attack]) -> float:
     """1 where the attack gives every cell to within 1e-6 of the largest."""
-    guess = _guess(played, attack, seed)
+    guess = _guess(played, attack)
     truth = played.run.truth.of(guess.secret).values
     if guess.values.shape != truth.shape:
         return 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from fedleak.attacks.residuals.residual_sign import PackedResidualSign, ResidualSign
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
+from fedleak.core.whole.randomness import Randomness
 from fedleak.deviations import DEVIATIONS
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
@@ -17,7 +18,6 @@ from fedleak.papers.summaries import standard_error
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 N_COLUMNS = 24
 N_ROWS = 96
@@ -81,13 +81,12 @@ def success(case: Case, seed: int) -> tuple[float, float]:
     parties = deal(table, columns, settings, n_rows=N_ROWS, seed=seed)
     played = play(
         parties,
-        rng=stream(seed, "hu2022/multiparty"),
+        Randomness.published(seed, "hu2022/multiparty"),
         deviation=None if case.method.deviation is None else DEVIATIONS.get(case.method.deviation)(),
         deviating=case.coalition[0],
     )
     target = Secret(SecretKind.LABELS, "active")
-    rng = stream(seed, "hu2022/multiparty", "attack")
-    guess = played.attempt(case.method, case.coalition, target, rng=rng).guess
+    guess = played.attempt(case.method, case.coalition, target, scores=False).guess
     truth = played.run.truth.of(target)
     found = dict(zip(guess.ids.tolist(), guess.values[:, 0].tolist(), strict=True))
     right = [found.get(int(row)) == label for row, label in zip(truth.ids, truth.values[:, 0], strict=True)]

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from fedleak.core.attack import Reference
+from fedleak.core.whole.randomness import public_stream
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.hu2022.printed import DELTA
 from fedleak.papers.hu2022.tables import Rows, load
@@ -16,7 +17,6 @@ from fedleak.theory.label_signs import noisy_safe_rounds, safe_rounds
 from fedleak.theory.privacy_budget import NoiseLevels
 from fedleak.theory.score_noise import C_GAUSSIAN, error_bound
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 RATES = (0.05, 1.0)  # above the paper's 0.01: the criterion is to fail within the run
 BATCH_SIZE = 64
@@ -68,7 +68,7 @@ def measure(rows: Rows, start: str, noise: NoiseLevels | None, rate: float, seed
         batch_size=BATCH_SIZE,
         learning_rate=rate,
         epochs=EPOCHS,
-        rng=stream(seed, "hu2022/safe-rounds", rows.name, start),
+        rng=public_stream(seed, "hu2022/safe-rounds", rows.name, start),
     ):
         largest = float(np.abs(rows.train @ one.weights_before).max())
         if one.number == 0:

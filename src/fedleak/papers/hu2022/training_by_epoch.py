@@ -23,6 +23,7 @@ from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.transcript import Record
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense, Hook
+from fedleak.core.whole.randomness import Randomness, public_stream
 from fedleak.core.whole.run import MemorySink
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.packed_products import PackedProducts
@@ -35,7 +36,6 @@ from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels, noise_levels
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress, WatchedSink
-from fedleak.trial.randomness import stream
 
 FIGURES = ("train_accuracy", "test_accuracy", "success", "weight_norm")
 SCORED_ON_TRUE = "criterion 4.2 on the true residual with the active party's noise, which packed products open exactly"
@@ -120,7 +120,7 @@ def one_seed(
 ) -> dict[str, FloatArray]:
     """All four figures at the end of each epoch (success: over the epoch)."""
     signs = 2 * rows.train_labels - 1
-    rng = stream(seed, "hu2022", rows.name, initialisation)
+    rng = public_stream(seed, "hu2022", rows.name, initialisation)
     right, found = 0, {name: np.zeros(epochs) for name in FIGURES}
     per_epoch = -(-len(rows.train) // BATCH_SIZE)
     for one in train(
@@ -193,14 +193,14 @@ def opened_epochs(
     )
     played = play(
         federation(rows, settings),
-        rng=stream(seed, "hu2022", rows.name, initialisation, "protocol"),
+        Randomness.published(seed, "hu2022", rows.name, initialisation),
         defense=None if noise is None else NoiseOfBoth(noise),
         deviation=PackedProducts(),
         deviating=PASSIVE,
         sink=WatchedSink(MemorySink(), progress),
     )
     target = Secret(SecretKind.RESIDUALS, JOINT)
-    guess = played.attempt(PackedResidualRecovery, (PASSIVE,), target, rng=stream(seed, "hu2022", "attack")).guess
+    guess = played.attempt(PackedResidualRecovery, (PASSIVE,), target, scores=False).guess
     per_epoch = -(-len(rows.train) // BATCH_SIZE)
     epoch = guess.ids[:, 0] // per_epoch
     # A row without a residual counts as wrong: nothing was read off it.

@@ -9,11 +9,11 @@ import numpy as np
 from fedleak.attacks.binary.step_products import Product, first_estimate, sum_of_grams
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Guess, Reference, Status
+from fedleak.core.whole.randomness import public_stream
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2019.chain import attempt, coin_rows, inner_products_exact, main_score, run, two_parties
 from fedleak.protocols.averaging.horizontal_training import ASYNCHRONISED, HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 COLUMNS, BATCHES, BATCH_ROWS = 20, 4, 11
 RATES = (0.005, 0.01, 0.02, 0.03, 0.04)
@@ -70,7 +70,7 @@ class LocalStepsExperiment(Experiment):
             settings = _settings(rate, BATCH_ROWS, 3 * (COLUMNS + 1))
             victim = coin_rows(BATCHES * BATCH_ROWS, COLUMNS, seed, "async-victim")
             played = run(two_parties(coin_rows(60, COLUMNS, seed, "async-curious"), victim, settings), seed)
-            tried = attempt(played, "column-products", seed)
+            tried = attempt(played, "column-products")
             columns_right, labels_right = inner_products_exact(played, tried)
             exact.append(columns_right)
             labels.append(labels_right)
@@ -97,7 +97,7 @@ class LocalStepsExperiment(Experiment):
         for seed in self.seeds(quick=quick)[: 3 if quick else 10]:
             settings = _settings(rate, batch, 3 * (d + 1))
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
-            tried = attempt(run(two_parties(*parties, settings), seed), "binary-records", seed)
+            tried = attempt(run(two_parties(*parties, settings), seed), "binary-records")
             score = main_score(tried)
             recovered.append(tried.guess.status is Status.RECOVERED)
             cells.append(score.value if score else 0.0)
@@ -118,7 +118,7 @@ class LocalStepsExperiment(Experiment):
             settings = _settings(rate, batch, 6 * (d + 1) * (m // batch), decay=0.02)
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
             played = run(two_parties(*parties, settings), seed)
-            columns_right, _ = inner_products_exact(played, attempt(played, "column-products", seed))
+            columns_right, _ = inner_products_exact(played, attempt(played, "column-products"))
             exact.append(columns_right)
         return Row(
             setting={"what": "decaying rate", "columns": d, "rows": m, "batches": m // batch, "learning_rate": rate,
@@ -159,7 +159,7 @@ def _exact_share(d: int, m: int, n: int, rate: float) -> float:
     right = []
     for seed in range(LADDER_DRAWS):
         x = coin_rows(m, d, seed, "async-ladder").features
-        found = sum_of_grams(_product(x, n, rate), stream(seed, "attack", "ladder"))
+        found = sum_of_grams(_product(x, n, rate), public_stream(seed, "attack", "ladder"))
         right.append(found is not None and np.array_equal(np.rint(found.total), x.T @ x))
     return float(np.mean(right))
 

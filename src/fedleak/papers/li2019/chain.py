@@ -13,10 +13,10 @@ from fedleak.core.finding import Score
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import Randomness, public_stream
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.play import Played, play
-from fedleak.trial.randomness import stream
 
 CURIOUS, VICTIM, SERVER = "curious", "victim", "server"
 
@@ -33,7 +33,7 @@ class Rows:
 
 
 def coin_rows(m: int, d: int, seed: int, purpose: str) -> Rows:
-    rng = stream(seed, "li2019", purpose, str(m), str(d))
+    rng = public_stream(seed, "li2019", purpose, str(m), str(d))
     return Rows(rng.integers(0, 2, (m, d)).astype(np.float64), rng.integers(0, 2, m))
 
 
@@ -47,15 +47,14 @@ def two_parties(
 
 
 def run(federation: Federation, seed: int, defense: Defense | None = None) -> Played:
-    return play(federation, rng=stream(seed, "protocol"), defense=defense)
+    return play(federation, Randomness.published(seed, "li2019"), defense=defense)
 
 
-def attempt(played: Played, name: str, seed: int) -> Attempt:
+def attempt(played: Played, name: str) -> Attempt:
     """The curious party's, scored."""
     attack = ATTACKS.get(name)
     target = Secret(attack.produces, VICTIM)
-    rng, bootstrap = stream(seed, "attack", name), stream(seed, "bootstrap")
-    return played.attempt(attack, (CURIOUS,), target, rng=rng, bootstrap=bootstrap)
+    return played.attempt(attack, (CURIOUS,), target)
 
 
 def main_score(tried: Attempt) -> Score | None:

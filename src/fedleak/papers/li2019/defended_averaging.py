@@ -9,6 +9,7 @@ import numpy as np
 
 from fedleak.core.attack import Reference
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.changed_settings import FreshBatches, LargerBatch, LocalSteps
 from fedleak.defenses.inexact_sharing import SelectiveSharing, UpdateNoise
 from fedleak.papers.experiment import Experiment, Row
@@ -16,7 +17,6 @@ from fedleak.papers.li2019.chain import Rows, attempt, inner_products_exact, mai
 from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 COLUMNS, VICTIM_ROWS, CURIOUS_ROWS, TEST_ROWS, BATCH = 20, 48, 96, 400, 12
 ROUNDS = 480
@@ -58,13 +58,13 @@ class DefensesExperiment(Experiment):
         for seed in self.seeds(quick=quick):
             curious, victim, held_out = _task(seed)
             played = run(two_parties(curious, victim, settings, held_out), seed, defense)
-            tried = attempt(played, "binary-records", seed)
+            tried = attempt(played, "binary-records")
             outcomes[tried.guess.status.value] += 1
             score = main_score(tried)
             if score is not None:
                 cells.append(score.value)
                 baselines.append(score.baseline)
-            columns_right, _ = inner_products_exact(played, attempt(played, "column-products", seed))
+            columns_right, _ = inner_products_exact(played, attempt(played, "column-products"))
             sums.append(columns_right)
             train.append(played.run.utility["train_accuracy"])
             test.append(played.run.utility["test_accuracy"])
@@ -84,7 +84,7 @@ class DefensesExperiment(Experiment):
 
 def _task(seed: int) -> tuple[Rows, Rows, Rows]:
     """Binary rows with labels from a noisy linear rule, so that there is something to learn."""
-    rng = stream(seed, "li2019", "defenses")
+    rng = public_stream(seed, "li2019", "defenses")
     total = CURIOUS_ROWS + VICTIM_ROWS + TEST_ROWS
     features = rng.integers(0, 2, (total, COLUMNS)).astype(np.float64)
     rule = rng.standard_normal(COLUMNS)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedleak.attacks.binary.lattice import reduced_lattice
 from fedleak.core.attack import Reference, Status
+from fedleak.core.whole.randomness import public_stream
 from fedleak.data import load_table
 from fedleak.data.spec import DataSpec
 from fedleak.papers.experiment import Experiment, Row
@@ -16,7 +17,6 @@ from fedleak.papers.li2019.chain import Rows, attempt, main_score, run, two_part
 from fedleak.papers.summaries import mean
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 GRID = tuple((m, d) for m in (8, 16, 24, 32) for d in (m + 4, 2 * m))
 QUICK = ((8, 12), (16, 32))
@@ -58,7 +58,7 @@ class Wheat(Experiment):
             settings = HorizontalLogisticSettings(
                 rounds=3 * (d + 1), batch_size=m, learning_rate=1 / (m * d), shuffled=("curious",), fraction_bits=44
             )
-            tried = attempt(run(two_parties(curious, victim, settings), seed), "binary-records", seed)
+            tried = attempt(run(two_parties(curious, victim, settings), seed), "binary-records")
             outcomes[tried.guess.status] += 1
             score = main_score(tried)
             if tried.guess.status is Status.RECOVERED and score is not None:
@@ -93,7 +93,7 @@ class Wheat(Experiment):
         for seed in self.seeds(quick=quick):
             curious, victim = _drawn(everything, m, d, seed)
             settings = HorizontalLogisticSettings(rounds=3 * (d + 1), learning_rate=1 / (CURIOUS_ROWS * d))
-            guess = attempt(run(two_parties(curious, victim, settings), seed), "binary-records", seed).guess
+            guess = attempt(run(two_parties(curious, victim, settings), seed), "binary-records").guess
             statuses.append(guess.status is Status.NOT_IDENTIFIABLE)
             ranks.append(float(guess.evidence["rank"] or 0))
         return Row(
@@ -109,7 +109,7 @@ class Wheat(Experiment):
 
 def _drawn(everything: Rows, m: int, d: int, seed: int) -> tuple[Rows, Rows]:
     """Random markers and rows; markers that are constant over the whole set are not among them."""
-    rng = stream(seed, "li2019", "wheat", str(m), str(d))
+    rng = public_stream(seed, "li2019", "wheat", str(m), str(d))
     varying = np.flatnonzero(np.ptp(everything.features, axis=0) > 0)
     columns = rng.choice(varying, d, replace=False)
     order = rng.permutation(len(everything.labels))

@@ -10,6 +10,7 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.payload import Array
 from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.randomness import Randomness
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
@@ -81,6 +82,6 @@ def _losses(rate: float, scale: float, epochs: int, seed: int) -> tuple[FloatArr
     n_fake = round(rate * table.values.shape[1])
     federation = Federation(VerticalLogisticArbiter.name, parties, settings)
     fakes = FakeFeatures(count=n_fake, scale=scale)
-    run = play(federation, rng=rng, deviation=fakes, deviating=ATTACKER).run
+    run = play(federation, Randomness.published(seed, "li2021/fig8"), deviation=fakes, deviating=ATTACKER).run
     opened = [r.value.values[0] for r in run.locals[ARBITER] if r.name == "loss" and isinstance(r.value, Array)]
     return np.array(opened, dtype=np.float64), run.utility["test_accuracy"]

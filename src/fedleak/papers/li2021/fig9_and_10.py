@@ -12,6 +12,7 @@ from fedleak.attacks.arbiter.arbiter_collusion import ArbiterCollusion
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Reference, Status
 from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.randomness import Randomness
 from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.printed import MULTI_PARTY_ERROR
@@ -97,9 +98,9 @@ class Fig10(_Collusion):
 
 def measure_collusion(case: CollusionCase, *, logistic: bool, seed: int) -> Row:
     federation = _federation(case, logistic, seed)
-    played = play(federation, rng=np.random.default_rng([seed, 1]))
+    played = play(federation, Randomness.published(seed, "li2021/collusion"))
     target = Secret(SecretKind.FEATURES, VICTIM)
-    attempt = played.attempt(ArbiterCollusion, COALITION, target, rng=np.random.default_rng(0))
+    attempt = played.attempt(ArbiterCollusion, COALITION, target, scores=False)
     guess, truth = attempt.guess, played.run.truth.of(target).values
     error = relative_error(guess.values, truth) if guess.status is Status.RECOVERED else None
     return Row(

@@ -18,6 +18,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference, Status
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn, PublicSample
 from fedleak.core.payload import Table
+from fedleak.core.whole.randomness import Randomness
 from fedleak.data import DataSpec, load_table
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Experiment, Row
@@ -94,7 +95,12 @@ def _prepare(case: _Case, seed: int) -> _Prepared:
         prediction_service=True,
     )
     federation = federation_of(data.own, data.rows, data.labels, settings, logistic=False)
-    played = play(federation, rng=rng, deviation=FakeFeatures(count=n_fake), deviating=ATTACKER)
+    played = play(
+        federation,
+        Randomness.published(seed, "li2021/no-known-cells"),
+        deviation=FakeFeatures(count=n_fake),
+        deviating=ATTACKER,
+    )
     result = VerticalRun(played, data.rows, n_fake, settings.epochs * -(-N_ROWS // BATCH), True)
     ids, gram = certain_gram_of(result.view(), rng)
     if not isinstance(gram, GramEstimate):

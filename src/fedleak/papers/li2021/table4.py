@@ -16,6 +16,7 @@ from fedleak.core.attack import Guess, Reference, Status
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.randomness import Randomness
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import TABLE4, HorizontalCase
 from fedleak.papers.li2021.relative_error import median_error, relative_error
@@ -129,7 +130,7 @@ def _run(case: HorizontalCase, shuffled: bool, seed: int) -> tuple[Played, Float
         learning_rate=0.5 / curvature,
     )
     federation = Federation(HorizontalLinear.name, parties, settings)
-    return play(federation, rng=rng), rows[:cut]
+    return play(federation, Randomness.published(seed, "li2021/table4")), rows[:cut]
 
 
 def _row(case: HorizontalCase, shuffled: bool, found: Sequence[_Measured]) -> Row:

@@ -11,6 +11,7 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.randomness import Randomness
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.dealing import deal_columns
 from fedleak.papers.li2021.printed import VerticalCase
@@ -68,7 +69,7 @@ def run_case(
     settings = replace(settings, learning_rate=_rate(own, theirs, n_fake, logistic, shuffled))
     federation = federation_of(own, theirs, table.labels[rows], settings, logistic)
     fakes = FakeFeatures(count=n_fake, scale=FAKE_SCALE) if n_fake else None
-    played = play(federation, rng=rng, deviation=fakes, deviating=ATTACKER)
+    played = play(federation, Randomness.published(seed, "li2021"), deviation=fakes, deviating=ATTACKER)
     n_epochs = settings.epochs
     return VerticalRun(played, theirs, n_fake, n_epochs * -(-n_rows // case.samples), shuffled)
 

@@ -17,6 +17,7 @@ from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.changed_settings import Dropout, HiddenModel
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding, TopLabel
 from fedleak.defenses.collaboration_check import CollaborationCheck
@@ -35,7 +36,6 @@ from fedleak.papers.luo2021.tables import REAL, paper_table
 from fedleak.papers.summaries import Summary, student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 SHARE = 0.4
 EXACT_SHARE = 0.2  # of drive: its 10 unknown columns have 10 equations
@@ -128,7 +128,7 @@ def _measure(trial: DefendedTrial, defense: Defense | None, attacks: Sequence[At
     """By method; the references come with the undefended run, on the same cells."""
     served = trial.under(defense)
     found = {attack.name: attacked(served, attack, trial.seed) for attack in attacks}
-    uniform = stream(trial.seed, "guess", trial.table.name).random(served.hidden.values.shape)
+    uniform = public_stream(trial.seed, "guess", trial.table.name).random(served.hidden.values.shape)
     found[UNIFORM] = Measured(reference_figures(served, uniform, trial.seed))
     found[HALF] = Measured(reference_figures(served, 0.5, trial.seed))
     found[PRIOR] = Measured(reference_figures(served, prior_guess(served), trial.seed))

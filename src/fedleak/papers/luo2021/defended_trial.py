@@ -13,6 +13,7 @@ from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.changed_settings import Dropout
 from fedleak.defenses.collaboration_check import CollaborationCheck
 from fedleak.metrics.alignment import answers_of
@@ -22,7 +23,6 @@ from fedleak.papers.luo2021.served_trial import ACTIVE, PASSIVE, SPLIT, Served, 
 from fedleak.papers.luo2021.tables import PaperTable
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.attempt import Failure
-from fedleak.trial.randomness import stream
 
 TRAINING_DEFENSES = (CollaborationCheck, Dropout)  # they change what the model is trained on, or how
 Figures = Mapping[str, float]
@@ -90,7 +90,7 @@ def attacked(served: Served, attack: Attack, seed: int) -> Measured:
         return Measured({}, f"skipped: the defense does not reveal {', '.join(missing)}")
     if served.run.utility["released_share"] == 0:
         return Measured({}, _refusal(served))
-    attempt = served.attempt(attack, seed)
+    attempt = served.attempt(attack)
     if isinstance(attempt.result, Failure) and attempt.result.skipped:
         return Measured({}, f"skipped: {attempt.result.why}")
     guess = attempt.guess
@@ -122,7 +122,7 @@ def figures_of(served: Served, guess: Guess, seed: int) -> dict[str, float]:
         truth,
         Knowledge(),
         up_to=frozenset(),
-        rng=stream(seed, "bootstrap"),
+        rng=public_stream(seed, "bootstrap"),
         served=served.run.truth.served_to((ACTIVE,)),
     )
     return found if rate is None else {**found, "branching_rate": rate.value}

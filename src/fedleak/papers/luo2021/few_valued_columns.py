@@ -12,6 +12,7 @@ from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Guess, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.coarse_confidences import Rounding, TopLabel
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.served_trial import LR, NN, RF, SETTINGS, SPLIT, Served, serve, split_rows, trained
@@ -19,7 +20,6 @@ from fedleak.papers.luo2021.tables import PaperTable, column_steps, paper_table
 from fedleak.papers.summaries import mean, student_95
 from fedleak.trial.attempt import Failure
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 DATA = ("bank", "credit", "news")
 MOST_VALUES = 12  # of a hidden column
@@ -56,7 +56,7 @@ def few_valued(table: PaperTable, seed: int, count: int) -> tuple[str, ...]:
     """Columns drawn among those of at most so many values that vary."""
     steps = column_steps(table)
     few = [name for name in table.columns if (step := steps[name]) and round(1 / step.step) < MOST_VALUES]
-    return tuple(few[i] for i in np.sort(stream(seed, "few", table.name).permutation(len(few))[:count]))
+    return tuple(few[i] for i in np.sort(public_stream(seed, "few", table.name).permutation(len(few))[:count]))
 
 
 def _of_model(table: PaperTable, kind: str, seeds: Sequence[int], quick: bool) -> Iterator[Row]:
@@ -72,7 +72,7 @@ def _of_model(table: PaperTable, kind: str, seeds: Sequence[int], quick: bool) -
                 for attack in _attacks(kind, release):
                     key = count, release, attack.name
                     of_key = found.setdefault(key, [])
-                    attempt = served.attempt(attack, seed)
+                    attempt = served.attempt(attack)
                     if isinstance(attempt.result, Failure) and attempt.result.skipped:
                         skipped[key] = attempt.result.why
                     else:

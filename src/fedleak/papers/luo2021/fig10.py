@@ -74,7 +74,7 @@ def _trial(table: PaperTable, share: float, seed: int, n_predictions: int) -> di
     attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), EqualityBayes())
     found = {}
     for attack in attacks:
-        error = served.errors(served.attempt(attack, seed).guess).mean(axis=0)
+        error = served.errors(served.attempt(attack).guess).mean(axis=0)
         found[attack.name] = dict(zip(served.target, np.column_stack([error, *beside]), strict=True))
     return found
 

@@ -15,6 +15,7 @@ from fedleak.attacks.predictions.generative_regression import GenerativeRegressi
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.coarse_confidences import Rounding, TopLabel
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021 import fig5
@@ -35,7 +36,6 @@ from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
 from fedleak.papers.summaries import means, student_95
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 RELEASES: dict[str, Defense | None] = {
     "exact": None,
@@ -133,9 +133,9 @@ def _dropout(table: PaperTable, seeds: Sequence[int], quick: bool) -> Iterator[R
 
 
 def _trial(served: Served, attack: Attack, seed: int, name: str) -> Trial:
-    found = {"mse": served.mse(attack, seed)}
+    found = {"mse": served.mse(attack)}
     found["accuracy"] = served.run.utility.get("prediction_accuracy", float("nan"))
-    found["random"] = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
+    found["random"] = reference_errors(served.hidden, public_stream(seed, "guess", name))[UNIFORM]
     return found
 
 

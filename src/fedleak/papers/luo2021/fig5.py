@@ -15,6 +15,7 @@ from fedleak.attacks.predictions.equality_solving import EqualitySolving
 from fedleak.core.arrays import freeze
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.core.whole.randomness import public_stream
 from fedleak.models.model import Model
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021.printed import ERROR_BELOW_THRESHOLD, ERROR_BOUND
@@ -33,7 +34,6 @@ from fedleak.papers.panels import panels_by
 from fedleak.papers.summaries import mean, student_95
 from fedleak.theory.prediction_bounds import error_bound
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 SPLIT = (0.64, 0.16, 0.20)  # train, test, predict: the authors'
@@ -74,14 +74,14 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
     truth = served.hidden
     # Where no column moves in steps, there is nothing that a grid could add.
     attacks = (*ATTACKS, EqualityGrid) if served.knowledge.columns else ATTACKS
-    errors = {attack.name: served.errors(served.attempt(attack(), seed).guess) for attack in attacks}
+    errors = {attack.name: served.errors(served.attempt(attack()).guess) for attack in attacks}
     found = {name: float(error.mean()) for name, error in errors.items()}
     if EqualityGrid.name in errors:
         found["rows whole"] = float((errors[EqualityGrid.name] < 1e-18).all(axis=1).mean())
     worse = errors[EqualityProjection.name].mean(axis=1) - errors[EqualitySolving.name].mean(axis=1)
     found["largest row loss"] = float(worse.max())
     found["bound"] = error_bound(truth.values)
-    return found | reference_errors(truth, stream(seed, "guess", table.name))
+    return found | reference_errors(truth, public_stream(seed, "guess", table.name))
 
 
 def _rows(table: PaperTable, share: float, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
@@ -141,7 +141,7 @@ def _timed(table: PaperTable, share: float, attack: Attack) -> Row:
     rows = split_rows(table, 0, (0.05, 0.0, 0.95), (5000, 0, 0))
     target = target_columns(table, 0, share)
     served = serve(table, np.arange(len(table.labels)), target, logistic(table, rows), SETTINGS, seed=0)
-    attempt = served.attempt(attack, 0)
+    attempt = served.attempt(attack)
     measured = {"seconds": attempt.attack_seconds, "cpu_seconds": attempt.cpu_seconds}
     measured["mse"] = float(served.errors(attempt.guess).mean())
     setting: dict[str, ScalarValue] = {"method": attack.name, "rows": len(attempt.guess.ids)}

@@ -9,6 +9,7 @@ import numpy as np
 from fedleak.attacks.predictions.path_restriction import PathRestriction, Pick
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.core.whole.randomness import public_stream
 from fedleak.metrics.branching_rate import Branching, branching
 from fedleak.models.inversion.tree_paths import tree_paths
 from fedleak.models.joint_training import train_tree
@@ -22,7 +23,6 @@ from fedleak.papers.summaries import student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.theory.prediction_bounds import count_paths
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 SETTINGS = PredictionSettings(model="tree")
 RANDOM_PATH = "random path"
@@ -64,7 +64,7 @@ def _tree(table: PaperTable, rows: Rows, seed: int) -> TreeModel:
         table.columns,
         depth=SETTINGS.tree_depth,
         output=TreeOutput.ONE_HOT,
-        rng=stream(seed, "train", table.name),
+        rng=public_stream(seed, "train", table.name),
     )
 
 
@@ -79,10 +79,10 @@ def _trial(
     for pick in Pick:
         counts = Branching(0, 0)
         for draw in range(N_DRAWS):
-            guess = served.attempt(PathRestriction(pick), N_DRAWS * seed + draw).guess
+            guess = served.attempt(PathRestriction(pick), repeat=draw).guess
             counts += branching(tree, served.full_rows(guess.values), truth, positions)
         found[pick.value] = counts
-    found[RANDOM_PATH] = _random_paths(tree, served, positions, stream(seed, "random path", table.name))
+    found[RANDOM_PATH] = _random_paths(tree, served, positions, public_stream(seed, "random path", table.name))
     own = np.setdiff1d(np.arange(len(tree.columns)), positions)
     left = count_paths(tree, truth[:, own], own, tree.confidences(truth)).by_prediction
     return found, float(left.mean())

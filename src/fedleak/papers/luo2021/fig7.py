@@ -11,6 +11,7 @@ from fedleak.attacks.predictions.generative_regression import GenerativeRegressi
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.core.whole.randomness import public_stream
 from fedleak.metrics.branching_rate import branching
 from fedleak.models.model import Model
 from fedleak.models.tree_models import ForestModel
@@ -34,7 +35,6 @@ from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
 from fedleak.papers.summaries import Summary, student_95
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 CPU = "cpu_seconds"
 
@@ -89,10 +89,8 @@ class Fig7(Experiment):
 def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, dict[str, float]]:
     """Figures by method: error, CPU time and, on a forest, the rate of true branches."""
     served = serve(table, rows.predict, target_columns(table, seed, share), model, SETTINGS, seed=seed)
-    found = {
-        attack.name: scored(served, attack, seed) for attack in (GenerativeRegressionNetwork(), PosteriorInference())
-    }
-    rng = stream(seed, "guess", table.name)
+    found = {attack.name: scored(served, attack) for attack in (GenerativeRegressionNetwork(), PosteriorInference())}
+    rng = public_stream(seed, "guess", table.name)
     for name, error in reference_errors(served.hidden, rng).items():
         found[name] = {"mse": error}
     if isinstance(model, ForestModel):
@@ -100,8 +98,8 @@ def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int
     return found
 
 
-def scored(served: Served, attack: Attack, seed: int) -> dict[str, float]:
-    attempt = served.attempt(attack, seed)
+def scored(served: Served, attack: Attack) -> dict[str, float]:
+    attempt = served.attempt(attack)
     found = {"mse": float(served.errors(attempt.guess).mean()), CPU: attempt.cpu_seconds}
     if isinstance(served.model, ForestModel):
         found["cbr"] = _branching(served, attempt.guess.values)

@@ -10,6 +10,7 @@ from fedleak.attacks.predictions.generative_regression import GenerativeRegressi
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.core.whole.randomness import public_stream
 from fedleak.papers.experiment import Experiment, Panel, Row
 from fedleak.papers.luo2021.served_trial import (
     SETTINGS,
@@ -24,7 +25,6 @@ from fedleak.papers.luo2021.tables import paper_table
 from fedleak.papers.panels import panels_by
 from fedleak.papers.summaries import student_95
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 DATA = ("synthetic1", "synthetic2", "drive", "news")
 N_SHARES = (0.1, 0.3, 0.5)  # of the pool of rows, as in the paper
@@ -56,8 +56,8 @@ class Fig9(Experiment):
                     served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
                     attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
                     for attack in attacks:
-                        found.setdefault(attack.name, []).append(served.mse(attack, seed))
-                    guess = reference_errors(served.hidden, stream(seed, "guess", name))[UNIFORM]
+                        found.setdefault(attack.name, []).append(served.mse(attack))
+                    guess = reference_errors(served.hidden, public_stream(seed, "guess", name))[UNIFORM]
                     found.setdefault(UNIFORM, []).append(guess)
                 progress.advance()
                 for method, errors in found.items():

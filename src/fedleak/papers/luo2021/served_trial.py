@@ -13,6 +13,7 @@ from fedleak.core.attack import Attack, Guess
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.randomness import Randomness, public_stream
 from fedleak.core.whole.run import Run
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.alignment import answers_of
@@ -27,7 +28,6 @@ from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.play import Played, play
-from fedleak.trial.randomness import stream
 
 ACTIVE, PASSIVE = "active party", "passive party"
 LR, RF, NN = "LR", "RF", "NN"
@@ -62,18 +62,18 @@ class Served:
     def hidden(self) -> SecretValues:
         return self.run.truth.of(Secret(SecretKind.FEATURES, PASSIVE))
 
-    def attempt(self, attack: Attack, seed: int) -> Attempt:
-        """The active party's; its randomness depends on the seed and the attack's name alone."""
-        rng = stream(seed, "attack", attack.name)
-        return self.played.attempt(attack, (ACTIVE,), Secret(attack.produces, PASSIVE), self.knowledge, rng=rng)
+    def attempt(self, attack: Attack, *, repeat: int = 0) -> Attempt:
+        """The active party's; attacks of one name draw the same."""
+        target = Secret(attack.produces, PASSIVE)
+        return self.played.attempt(attack, (ACTIVE,), target, self.knowledge, scores=False, repeat=repeat)
 
     def errors(self, guess: Guess) -> FloatArray:
         """Squared errors of all cells (eq. 10); where nothing is guessed, of the column's mean."""
         truth = self.run.truth.of(guess.secret)
         return np.asarray(np.mean([squared_errors(cells, truth) for cells in answers_of(guess, truth)], axis=0))
 
-    def mse(self, attack: Attack, seed: int) -> float:
-        return float(self.errors(self.attempt(attack, seed).guess).mean())
+    def mse(self, attack: Attack) -> float:
+        return float(self.errors(self.attempt(attack).guess).mean())
 
     def full_rows(self, hidden: FloatArray) -> FloatArray:
         """Rows for the model: the active party's columns and the given values of the passive party's."""
@@ -89,7 +89,7 @@ class Served:
 
 def split_rows(table: PaperTable, seed: int, shares: tuple[float, float, float], most: tuple[int, int, int]) -> Rows:
     """Random rows for each use, by the authors' shares, at most so many of each."""
-    order = stream(seed, "rows", table.name).permutation(len(table.labels))
+    order = public_stream(seed, "rows", table.name).permutation(len(table.labels))
     ends = np.cumsum([int(share * len(order)) for share in shares])
     parts = np.split(order, ends[:2])
     train, test, predict = (np.sort(part[:limit]) for part, limit in zip(parts, most, strict=True))
@@ -98,7 +98,7 @@ def split_rows(table: PaperTable, seed: int, shares: tuple[float, float, float],
 
 def target_columns(table: PaperTable, seed: int, share: float) -> tuple[str, ...]:
     """The last columns of a random permutation, at least one."""
-    order = stream(seed, "columns", table.name).permutation(len(table.columns))
+    order = public_stream(seed, "columns", table.name).permutation(len(table.columns))
     n_target = max(1, round(share * len(order)))
     return tuple(table.columns[i] for i in order[-n_target:])
 
@@ -121,7 +121,9 @@ def serve(
     shares = {ACTIVE: np.setdiff1d(np.arange(len(table.columns)), theirs), PASSIVE: theirs}
     parties = deal_columns(table.features, table.columns, table.labels, shares, rows=rows)
     federation = Federation(VerticalPrediction.name, parties, settings)
-    played = play(federation, rng=stream(seed, "protocol"), defense=defense, protocol=VerticalPrediction(model))
+    played = play(
+        federation, Randomness.published(seed, "luo2021"), defense=defense, protocol=VerticalPrediction(model)
+    )
     assert played.run.truth.served is not None
     served_model = model or interpret(played.run.truth.served.model)
     return Served(played, served_model, tuple(target), _feature_types(table, target))
@@ -137,7 +139,7 @@ def _feature_types(table: PaperTable, names: Sequence[str]) -> Knowledge:
 def trained(kind: str, table: PaperTable, rows: Rows, seed: int, *, epochs: int, dropout: float = 0.0) -> Model:
     """Logistic regression, forest (100 trees, depth 3, votes) or network (600-300-100)."""
     features, labels = table.features[rows.train], table.labels[rows.train]
-    rng = stream(seed, "train", kind, table.name)
+    rng = public_stream(seed, "train", kind, table.name)
     if kind == LR:
         return logistic(table, rows)
     if kind == RF:

@@ -19,6 +19,7 @@ from fedleak.attacks.predictions.generative_regression import NOISE_VARIANCE, Ge
 from fedleak.attacks.predictions.generator import GeneratorOptions
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.core.whole.randomness import public_stream
 from fedleak.models.joint_training import load_torch
 from fedleak.models.model import Model
 from fedleak.models.score_models import LinearModel, Link
@@ -40,7 +41,6 @@ from fedleak.papers.luo2021.served_trial import (
 from fedleak.papers.luo2021.tables import PaperTable, paper_table
 from fedleak.papers.summaries import error_of_mean, student_95
 from fedleak.trial.progress import Progress
-from fedleak.trial.randomness import stream
 
 SHARE = 0.4
 CASES: dict[int, tuple[str, dict[str, bool]]] = {
@@ -68,7 +68,7 @@ class SetUp:
     def model(self, table: PaperTable, rows: Rows, seed: int, *, quick: bool) -> Model:
         if not self.authors:
             return trained(LR, table, rows, seed, epochs=0)
-        rng = stream(seed, "train", "one sigmoid a class", table.name)
+        rng = public_stream(seed, "train", "one sigmoid a class", table.name)
         return one_sigmoid_a_class(table, rows, rng, epochs=10 if quick else 60)
 
     def options(self, changes: Mapping[str, bool]) -> GeneratorOptions:
@@ -111,11 +111,11 @@ class Table3(Experiment):
 def _trial(served: Served, set_up: SetUp, seed: int, table_name: str) -> dict[int, dict[str, float]]:
     found = {}
     for case, (_, changes) in CASES.items():
-        guess = served.attempt(GenerativeRegressionNetwork(set_up.options(changes)), seed).guess
+        guess = served.attempt(GenerativeRegressionNetwork(set_up.options(changes))).guess
         noise = guess.evidence[NOISE_VARIANCE]
         assert isinstance(noise, float)
         found[case] = {"mse": float(served.errors(guess).mean()), "noise_variance": noise}
-    guessed = reference_errors(served.hidden, stream(seed, "guess", table_name))[UNIFORM]
+    guessed = reference_errors(served.hidden, public_stream(seed, "guess", table_name))[UNIFORM]
     return found | {RANDOM_CASE: {"mse": guessed}}
 
 
@@ -160,8 +160,8 @@ class Penalty(Experiment):
             served = serve(table, rows.predict, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
             for weight, errors in found.items():
                 options = replace(set_up.options({}), variance_weight=weight)
-                errors.append(served.mse(GenerativeRegressionNetwork(options), seed))
-            guessed.append(reference_errors(served.hidden, stream(seed, "guess", table.name))[UNIFORM])
+                errors.append(served.mse(GenerativeRegressionNetwork(options)))
+            guessed.append(reference_errors(served.hidden, public_stream(seed, "guess", table.name))[UNIFORM])
             progress.advance()
         for weight, errors in found.items():
             setting: dict[str, ScalarValue] = {"set-up": set_up.name, "data": table.name, "weight": weight}

@@ -24,6 +24,7 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
@@ -75,7 +76,7 @@ class HorizontalLinear(Protocol):
         }
     )
 
-    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
         parties, server = row_parties(federation, settings.shuffled)
         weights = train_on_rows(
@@ -84,7 +85,7 @@ class HorizontalLinear(Protocol):
             settings,
             join=lambda party, actor: AveragingMember(party, actor, _options(party, settings)),
             one_round=partial(_one_round, settings=settings),
-            rng=rng,
+            randomness=randomness,
             hooks=hooks,
             sink=sink,
         )

@@ -18,6 +18,7 @@ from fedleak.core.payload import Array, Table
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting
 from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Sink
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.averaging.secure_sum import Masker
@@ -148,17 +149,13 @@ def train_on_rows(
     *,
     join: Callable[[Party, Actor], MemberT],
     one_round: Callable[[Sequence[MemberT], Actor, FloatArray], FloatArray],
-    rng: np.random.Generator,
+    randomness: Randomness,
     hooks: Sequence[Hook[Any]],
     sink: Sink,
 ) -> FloatArray:
     """From introductions and the server's first model to the weights after the last round."""
-    server_rng, *party_rngs = rng.spawn(1 + len(parties))
-    server = Actor(server_party.name, Role.SERVER, hooks, sink, server_rng)
-    members = [
-        join(party, Actor(party.name, party.role, hooks, sink, own))
-        for party, own in zip(parties, party_rngs, strict=True)
-    ]
+    server = Actor(server_party.name, Role.SERVER, hooks, sink, randomness)
+    members = [join(party, Actor(party.name, party.role, hooks, sink, randomness)) for party in parties]
     for member in members:
         member.introduce()
     agree_on_masks([member.masker for member in members])

@@ -26,6 +26,7 @@ from fedleak.core.transcript import Message
 from fedleak.core.whole.federation import Federation, Party, Settings, setting
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import Truth
 from fedleak.crypto import CIPHERS
@@ -90,19 +91,17 @@ class VerticalWithArbiter(Protocol):
         Capability.PREDICTION_SERVICE,
     }
 
-    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = _checked(federation, self.settings_type)
         active, passive = order_members(federation, binary=self.binary_labels)
         parties = (active, *passive)
-        order_rng, arbiter_rng, *party_rngs = rng.spawn(2 + len(parties))
         n_all = sum(len(party.columns) for party in parties)
         key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
-        arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, arbiter_rng), key)
+        arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, randomness), key)
         members = [
-            Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
-            for party, own in zip(parties, party_rngs, strict=True)
+            Member(party, Actor(party.name, party.role, hooks, sink, randomness), settings, n_all) for party in parties
         ]
-        log = self._train(arbiter, members, settings, order_rng)
+        log = self._train(arbiter, members, settings, randomness.public("batches"))
         known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
         facts = self.facts(settings, known, len(active.train.ids))
         captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))

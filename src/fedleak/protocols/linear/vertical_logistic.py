@@ -27,6 +27,7 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import Actor, start_round
@@ -104,21 +105,20 @@ class VerticalLogistic(Protocol):
     )
     may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
 
-    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)
         active, passive = order_members(federation)
         parties = (active, *passive)
         _check_parties(settings, len(parties))
-        order_rng, zero_rng, *party_rngs = rng.spawn(2 + len(parties))
         n_all = sum(len(party.columns) for party in parties)
         members = [
-            Member(party, Actor(party.name, party.role, hooks, sink, own), settings, n_all)
-            for party, own in zip(parties, party_rngs, strict=True)
+            Member(party, Actor(party.name, party.role, hooks, sink, randomness), settings, n_all) for party in parties
         ]
         ids = active.train.ids
         log = RoundLog([party.name for party in parties])
-        rounds = _Rounds(members, settings, zero_rng)
-        schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
+        rounds = _Rounds(members, settings, randomness.secret("pairs of parties", "zero shares"))
+        order = randomness.public("batches")
+        schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order)
         for number, batch in enumerate(schedule):
             start_round([member.actor for member in members], number)
             members[0].actor.publish(steps.BATCH, Array(ids[batch]))

@@ -24,6 +24,7 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.models.model import Model
@@ -78,17 +79,16 @@ class VerticalPrediction(Protocol):
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
 
-    def run(self, federation: Federation, *, rng: np.random.Generator, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
         settings = settings_of(VerticalPrediction.name, PredictionSettings, federation.settings)
         parties = _ordered(federation)
-        split_rng, train_rng, joint_rng, *party_rngs = rng.spawn(3 + len(parties))
-        actors = [Actor(p.name, p.role, hooks, sink, own) for p, own in zip(parties, party_rngs, strict=True)]
-        computation = Actor(steps.JOINT_COMPUTATION, Role.SERVER, hooks, sink, joint_rng)
+        actors = [Actor(party.name, party.role, hooks, sink, randomness) for party in parties]
+        computation = Actor(steps.JOINT_COMPUTATION, Role.SERVER, hooks, sink, randomness)
         joint = _join(parties, actors, settings)
-        train, wanted = _split(len(joint.ids), 1.0 if self._model else settings.prediction_share, split_rng)
-        model = self._model or served_model(
-            settings, joint.features[train], joint.labels[train], joint.columns, train_rng
-        )
+        share = 1.0 if self._model else settings.prediction_share
+        train, wanted = _split(len(joint.ids), share, randomness.public("predicted rows"))
+        drawn = randomness.secret(steps.JOINT_COMPUTATION, "training")
+        model = self._model or served_model(settings, joint.features[train], joint.labels[train], joint.columns, drawn)
         for party, actor in zip(parties, actors, strict=True):
             _keep(party, actor, joint, train, wanted)
         start_round([*actors, computation], 0)
