@@ -65,9 +65,9 @@ def test_seeds_are_fixed_and_more_without_quick():
 def test_a_defense_reaches_the_chain():
     settings = HorizontalLogisticSettings(rounds=30, batch_size=4, shuffled=("curious",))
     federation = two_parties(coin_rows(24, 8, 0, "curious"), coin_rows(8, 8, 0, "victim"), settings)
-    bare = attempt(run(federation, 0), "column-products", 0)
+    bare = attempt(run(federation, 0), "column-products")
     assert main_score(bare).value == 1.0
-    defended = attempt(run(federation, 0, FreshBatches()), "column-products", 0)
+    defended = attempt(run(federation, 0, FreshBatches()), "column-products")
     assert not np.array_equal(defended.guess.values, bare.guess.values)
 
 

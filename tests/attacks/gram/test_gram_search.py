@@ -95,8 +95,17 @@ def test_batches_that_recur_leave_the_search():
     guess, truth = attempt(2, epochs=12, shuffle=False)
     assert guess.status is Status.RECOVERED
     np.testing.assert_allclose(guess.values, truth, atol=1e-8 * np.abs(truth).max())
-    guess, _ = attempt(2, epochs=4, shuffle=False)
-    assert guess.status is Status.PARTIAL, "a poor fit does not count as an answer"
+
+
+def test_a_search_that_ends_in_a_poor_fit_does_not_count_as_an_answer():
+    """From few epochs it sometimes does; whenever it says recovered, it is."""
+    stati = set()
+    for epochs in (3, 4, 5, 6):
+        guess, truth = attempt(2, epochs=epochs, shuffle=False)
+        stati.add(guess.status)
+        if guess.status is Status.RECOVERED:
+            np.testing.assert_allclose(guess.values, truth, atol=1e-8 * np.abs(truth).max())
+    assert stati == {Status.RECOVERED, Status.PARTIAL}
 
 
 def test_the_old_names_are_aliases():
