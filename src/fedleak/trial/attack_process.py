@@ -36,7 +36,6 @@ from fedleak.trial.wire import Kind, Request, Wire
 
 FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT = b"V", b"M", b"A"  # what a connection that is passed on is for
 MAX_TRACE_CHARS = 20_000
-MAX_DECODED_BYTES = 1 << 28
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
@@ -96,24 +95,13 @@ def _hold(connection: socket.socket, views: Path, code: Sequence[Path]) -> None:
     _, body = wire.receive()
     place = Path(json.loads(body))
     shut_off_view(place, views, code)
-    view = _loaded(place)
+    kind, frame = wire.receive()
+    view = wire.received_view(frame) if kind is Kind.VIEW else load_view(place)
     wire.send(Kind.READY)
     for _, attempt in _connections(connection):
         if _forked(leaving=connection):
             _then_exit(_attempt, Wire(attempt), view)
         attempt.close()
-
-
-def _loaded(place: Path) -> View:
-    """A small view is decoded whole, once for all attempts; a large one stays on disk and is read when asked for."""
-    view = load_view(place)
-    if sum(file.stat().st_size for file in place.rglob("*")) > MAX_DECODED_BYTES:
-        return view
-    return replace(
-        view,
-        messages=tuple(view.messages),
-        locals={party: tuple(records) for party, records in view.locals.items()},
-    )
 
 
 def _attempt(wire: Wire, view: View) -> None:

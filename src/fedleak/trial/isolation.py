@@ -40,6 +40,7 @@ from fedleak.trial.wire import Kind, Request, Wire, described
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
 # What the server may load: our own attacks and what we depend on. A stranger's code runs in its attempt alone.
 TRUSTED = frozenset({"fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
+MAX_SENT_BYTES = 1 << 27  # of a view; a larger one never stands in memory as a whole
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
 
 
@@ -110,13 +111,14 @@ class Isolation:
     def chamber(self, view: View) -> Chamber:
         """A process that holds the view."""
         place = self.views / f"{next(self._numbers):04d}"
-        save_view(replace(view, oracles={}), place)
+        place.mkdir()
         try:
             with self._lock:
                 loaded = frozenset(self._preloaded)
                 wire = Wire(_passed_through(self._control, FOR_A_VIEW))
             chamber = Chamber(self, wire.connection, place, loaded)
             wire.send(Kind.LOAD, json.dumps(str(place)).encode())
+            _hand_over(wire, replace(view, oracles={}), place)
             wire.receive()
         except (EOFError, OSError):
             shutil.rmtree(place, ignore_errors=True)
@@ -271,6 +273,14 @@ def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:
         ours.close()
         raise
     return ours
+
+
+def _hand_over(wire: Wire, view: View, place: Path) -> None:
+    """Through the connection; a large view through its folder, from where it is read as it is asked for."""
+    records = {party: tuple(found) for party, found in view.locals.items()}
+    if not wire.send_view(replace(view, messages=tuple(view.messages), locals=records), MAX_SENT_BYTES):
+        save_view(view, place, overwrite=True)
+        wire.send(Kind.LOAD, b"")
 
 
 def _release(control: socket.socket, place: Path) -> None:

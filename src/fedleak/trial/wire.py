@@ -6,6 +6,8 @@ stored values alone, because unpickling what a stranger's code wrote would run t
 
 from __future__ import annotations
 
+import json
+import pickle
 import socket
 import struct
 import time
@@ -22,6 +24,7 @@ from fedleak.core.errors import FileFormatError, InputError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import OracleSpec
+from fedleak.core.view import View
 
 _HEAD = struct.Struct(">BQ")
 MAX_FRAME_BYTES = 1 << 34
@@ -39,6 +42,7 @@ class Kind(IntEnum):
     GUESS = 9
     FAILURE = 10
     SPENT = 11  # the attack's own times, just before its guess
+    VIEW = 12  # a small view itself; its arrays follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,27 @@ class Wire:
         self.connection.sendall(_HEAD.pack(kind, len(body)))
         if body:
             self.connection.sendall(body)
+
+    def send_view(self, view: View, most_bytes: int) -> bool:
+        """With its arrays as they lie in memory; False where they are more than that, and nothing is sent."""
+        arrays: list[pickle.PickleBuffer] = []
+        body = pickle.dumps(view, protocol=5, buffer_callback=arrays.append)
+        parts = [array.raw() for array in arrays]
+        lengths = [part.nbytes for part in parts]
+        if len(body) + sum(lengths) > most_bytes:
+            return False
+        self.send(Kind.VIEW, json.dumps(lengths).encode() + b"\n" + body)
+        for part in parts:
+            self.connection.sendall(part)
+        return True
+
+    def received_view(self, frame: bytes) -> View:
+        """What ``send_view`` sent; arrays that are made from bytes cannot be written to."""
+        lengths, _, body = frame.partition(b"\n")
+        arrays = [bytes(self._exactly(length, None)) for length in json.loads(lengths)]
+        view = pickle.loads(body, buffers=arrays)  # noqa: S301  (from the audit)
+        assert isinstance(view, View)
+        return view
 
     def receive(self, until: float | None = None) -> tuple[Kind, bytes]:
         """Raises EOFError where the other end is gone, TimeoutError at that time of the monotonic clock."""
