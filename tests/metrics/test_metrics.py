@@ -13,7 +13,9 @@ from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
+from fedleak.metrics.alignment import aligned
 from fedleak.metrics.cell_metrics import CellsRecovered, LabelAccuracy, MeanError, SquaredError, recovered_share
+from fedleak.metrics.metric import Answered, CellMetric
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -34,7 +36,8 @@ def guess(secret, values, ids=None, candidates=()) -> Guess:
 
 
 def score(metric, made, true, knowledge=None, up_to=NOTHING):
-    return metric.score(made, true, knowledge or Knowledge(), up_to=up_to, rng=np.random.default_rng(0))
+    answered = Answered(made, true, knowledge or Knowledge(), up_to)
+    return metric.score(answered, rng=np.random.default_rng(0))
 
 
 def test_label_accuracy_and_its_majority_baseline():
@@ -100,7 +103,7 @@ def test_a_constant_column_is_recovered_by_whoever_names_its_value(value):
     true = truth([[value, 0.0], [value, 10.0], [value, 20.0]])
     off = 1e-10 * (abs(value) or 1.0)
     made = guess(FEATURES, [[value + off, 0.0], [value - off, 10.0], [value + 100 * off, 3.0]])
-    assert recovered_share(made, true, Knowledge(), NOTHING) == 4 / 6
+    assert recovered_share(Answered(made, true, Knowledge())) == 4 / 6
     found = score(CellsRecovered(), made, true)
     assert found.value == 4 / 6
     assert found.baseline == (3 + 1) / 6, "the baseline names the constant as well"
@@ -113,7 +116,7 @@ def test_a_cell_without_a_guess_scores_as_the_baseline_and_is_not_recovered():
     found = score(CellsRecovered(), made, true)
     assert found.value == 1.0
     assert found.baseline == 0.75
-    assert recovered_share(made, true, Knowledge(), NOTHING) == 0.25
+    assert recovered_share(Answered(made, true, Knowledge())) == 0.25
 
 
 def test_known_cells_count_neither_way():
@@ -193,3 +196,25 @@ def test_a_score_that_is_not_finite_cannot_be(wrong):
     figures = {"value": 0.5, "baseline": 0.4, "ci": (0.4, 0.6)} | wrong
     with pytest.raises(ValueError, match="must be finite"):
         Score("mse", better=Better.LOWER, n=3, **figures)
+
+
+def test_a_guess_is_aligned_once_for_all_metrics_and_nobody_can_change_it(monkeypatch):
+    rng = np.random.default_rng(6)
+    cells = rng.standard_normal((12, 3))
+    made = guess(FEATURES, cells[rng.permutation(12)], candidates=(cells[::-1], cells[::2].repeat(2, axis=0)))
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return aligned(*arguments)
+
+    monkeypatch.setattr("fedleak.metrics.metric.aligned", counted)
+    monkeypatch.setattr(CellMetric, "_matched_chance", lambda *_: 0.5)  # it aligns tables of its own
+    answered = Answered(made, truth(cells), Knowledge(), frozenset({Symmetry.ROW_ORDER}))
+    scores = [one.score(answered, rng=rng) for one in (CellsRecovered(), MeanError(), SquaredError())]
+    assert all(found is not None for found in scores)
+    assert recovered_share(answered) == scores[0].value
+    assert len(calls) == 2, "each candidate once"
+    for array in (answered.unknown, *answered.answers):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

@@ -18,6 +18,7 @@ from fedleak.metrics.error_by_correlation import (
     mean_absolute_correlation,
 )
 from fedleak.metrics.interval_score import IntervalScore
+from fedleak.metrics.metric import Answered
 from fedleak.models import LinearModel, Link, TreeModel
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.theory.prediction_bounds import count_paths, error_bound, sharp_error_bound
@@ -32,8 +33,9 @@ def guess(values, intervals=None, kind=SecretKind.FEATURES) -> Guess:
     return Guess(Secret(kind, "fintech"), Status.PARTIAL, IDS, np.asarray(values, dtype=float), intervals=intervals)
 
 
-def score(metric, answer):
-    return metric.score(answer, TRUTH, Knowledge(), up_to=frozenset(), rng=np.random.default_rng(0))
+def score(metric, answer, truth=TRUTH, knowledge=None, served=None):
+    answered = Answered(answer, truth, knowledge or Knowledge(), served=served)
+    return metric.score(answered, rng=np.random.default_rng(0))
 
 
 def test_squared_error_is_in_units_of_the_range_and_fills_gaps_with_the_mean():
@@ -80,14 +82,7 @@ def rate(rows, cells, knowledge=None):
     answer = Guess(
         Secret(SecretKind.FEATURES, "fintech"), Status.PARTIAL, np.arange(len(cells)), np.array(cells)[:, None]
     )
-    return BranchingRate().score(
-        answer,
-        truth,
-        knowledge or Knowledge(),
-        up_to=frozenset(),
-        rng=np.random.default_rng(0),
-        served=served(TREE, rows, TREE.confidences(rows)),
-    )
+    return score(BranchingRate(), answer, truth, knowledge, served(TREE, rows, TREE.confidences(rows)))
 
 
 def test_the_branching_rate_is_that_of_the_true_paths_and_open_cells_turn_like_the_median():
@@ -105,15 +100,7 @@ def test_there_is_no_branching_rate_without_a_tree():
     assert score(BranchingRate(), guess(TRUTH.values)) is None
     model = LinearModel(("a",), np.ones((1, 1)), np.zeros(1), Link.SIGMOID)
     rows = TRUTH.values
-    answer = BranchingRate().score(
-        guess(rows),
-        TRUTH,
-        Knowledge(),
-        up_to=frozenset(),
-        rng=np.random.default_rng(0),
-        served=served(model, rows, model.confidences(rows)),
-    )
-    assert answer is None
+    assert score(BranchingRate(), guess(rows), served=served(model, rows, model.confidences(rows))) is None
 
 
 def test_errors_that_fall_with_the_correlation_give_minus_one():
@@ -131,20 +118,14 @@ def test_errors_that_fall_with_the_correlation_give_minus_one():
     for metric in (ErrorByOwnCorrelation(), ErrorByPredictionCorrelation()):
         for sign, expected in ((1, -1.0), (-1, 1.0)):
             answer = Guess(Secret(SecretKind.FEATURES, "f"), Status.PARTIAL, truth.ids, hidden + errors[::sign])
-            found = metric.score(
-                answer,
-                truth,
-                Knowledge(),
-                up_to=frozenset(),
-                rng=np.random.default_rng(0),
-                served=served(model, rows, confidences, ("own",)),
-            )
+            found = score(metric, answer, truth, served=served(model, rows, confidences, ("own",)))
             assert found.value == pytest.approx(expected)
             assert found.n == 5
             assert found.ci[0] <= found.value <= found.ci[1] or found.ci[0] == pytest.approx(found.ci[1])
             few = SecretValues(truth.ids, names[1:4], hidden[:, :3], truth.ranges[:3])
             short = Guess(answer.secret, answer.status, answer.ids, answer.values[:, :3])
-            assert metric.score(short, few, Knowledge(), up_to=frozenset(), rng=rng, served=None) is None
+            assert score(metric, short, few, served=served(model, rows, confidences, ("own",))) is None, "few columns"
+            assert score(metric, answer, truth) is None, "no model was served"
 
 
 def test_an_audit_of_a_forest_shows_error_cells_and_branching_rate():

@@ -16,7 +16,7 @@ from fedleak.core.errors import WANTS_TRACEBACK, ExitCode, FedleakError, in_one_
 
 def check_json_target(target: str | None) -> None:
     """For commands that work long: a place that cannot be written is told before the work."""
-    from fedleak.report.json_format import check_writable
+    from fedleak.storage.file_writing import check_writable
 
     if target is not None and target != "-":
         check_writable(Path(target))
@@ -28,9 +28,9 @@ def write_json(value: Mapping[str, object], target: str) -> None:
     if target == "-":
         typer.echo(text, nl=False)
         return
-    from fedleak.report.json_format import write_whole
+    from fedleak.storage import file_writing
 
-    write_whole(Path(target), text)
+    file_writing.write_text(Path(target), text)
 
 
 def told(error: BaseException) -> ExitCode:

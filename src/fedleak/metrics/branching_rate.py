@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
-from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
-from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Served
-from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.metric import Metric, ratio_interval
+from fedleak.metrics.metric import Answered, Metric, ratio_interval
 from fedleak.models import tree_models
 from fedleak.models.interpret import interpret
 from fedleak.models.tree_models import ForestModel, TreeModel
@@ -36,24 +33,17 @@ class BranchingRate(Metric):
     better = Better.HIGHER
     applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
 
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-        served: Served | None = None,
-    ) -> Score | None:
+    def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
+        truth, served = answered.truth, answered.served
         if served is None or served.model.kind not in (tree_models.TREE_KIND, tree_models.FOREST_KIND):
             return None
         model = interpret(served.model)
         assert isinstance(model, TreeModel | ForestModel)
         nodes = _Nodes(model, served, truth)
-        unknown = unknown_cells(guess.secret, truth, knowledge)
-        answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
-        counted = [nodes.counts(np.where(unknown & np.isfinite(cells), cells, nodes.medians)) for cells in answers]
+        counted = [
+            nodes.counts(np.where(answered.unknown & np.isfinite(cells), cells, nodes.medians))
+            for cells in answered.answers
+        ]
         correct = np.mean([right for right, _ in counted], axis=0)
         compared = counted[0][1].astype(np.float64)
         if not compared.sum():

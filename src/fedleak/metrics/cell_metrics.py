@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray
-from fedleak.core.attack import Guess
 from fedleak.core.finding import Better
-from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues
-from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.metric import CellMetric
+from fedleak.metrics.metric import Answered, CellMetric
 
 TOLERANCE = 0.01  # of the column's range
 CONSTANT_TOLERANCE = 1e-9  # of its value, for a column without a range; for a column of zeros, the tolerance itself
@@ -63,11 +60,10 @@ class CellsRecovered(CellMetric):
         return float(_within(constants, truth)[unknown].mean())
 
 
-def recovered_share(guess: Guess, truth: SecretValues, knowledge: Knowledge, up_to: frozenset[Symmetry]) -> float:
+def recovered_share(answered: Answered) -> float:
     """Share of the unknown cells that the attack itself puts within the margin; what it leaves open does not count."""
-    unknown = unknown_cells(guess.secret, truth, knowledge)
-    answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
-    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answers]))
+    truth, unknown = answered.truth, answered.unknown
+    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answered.answers]))
 
 
 def _within(cells: FloatArray, truth: SecretValues) -> BoolArray:
@@ -142,6 +138,11 @@ def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:
     """(rows, columns), as shares of the range squared; the column's mean where there is no guess."""
     filled = np.where(np.isnan(cells), truth.values.mean(axis=0), cells)
     return np.asarray(((filled - truth.values) / _spread(truth)) ** 2)
+
+
+def mean_squared_errors(answered: Answered) -> FloatArray:
+    """(rows, columns): of every cell, the mean over the equally good answers."""
+    return np.asarray(np.mean([squared_errors(cells, answered.truth) for cells in answered.answers], axis=0))
 
 
 class LabelAccuracy(CellMetric):

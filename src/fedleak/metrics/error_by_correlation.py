@@ -6,15 +6,12 @@ from abc import abstractmethod
 
 import numpy as np
 
-from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, positions_of
-from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
-from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import SecretValues, Served
-from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
-from fedleak.metrics.cell_metrics import squared_errors
-from fedleak.metrics.metric import N_RESAMPLES, Metric
+from fedleak.core.whole.truth import Served
+from fedleak.metrics.cell_metrics import mean_squared_errors
+from fedleak.metrics.metric import N_RESAMPLES, Answered, Metric
 
 FEWEST_COLUMNS = 4  # with fewer, a rank correlation says nothing
 
@@ -29,16 +26,8 @@ class ErrorByCorrelation(Metric):
     better = Better.LOWER
     applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
 
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-        served: Served | None = None,
-    ) -> Score | None:
+    def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
+        truth, unknown, served = answered.truth, answered.unknown, answered.served
         if served is None:
             return None
         place = positions_of(served.inputs.ids)
@@ -47,9 +36,7 @@ class ErrorByCorrelation(Metric):
         given = np.isfinite(seen).all(axis=1)
         if given.sum() < 2 or not seen.shape[1]:
             return None
-        answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
-        cells = np.mean([squared_errors(answer, truth) for answer in answers], axis=0)
-        unknown = unknown_cells(guess.secret, truth, knowledge)
+        cells = mean_squared_errors(answered)
         counted = unknown.any(axis=0)  # a column that is known whole has no error
         error = np.where(unknown, cells, 0.0).sum(axis=0)[counted] / unknown.sum(axis=0)[counted]
         correlation = mean_absolute_correlation(seen[given], truth.values[given])[counted]

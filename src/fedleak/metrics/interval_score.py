@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, positions_of
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
-from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import SecretValues, Served
-from fedleak.metrics.alignment import told, unknown_cells
-from fedleak.metrics.metric import CellMetric, mean_interval
+from fedleak.core.whole.truth import SecretValues
+from fedleak.metrics.alignment import told
+from fedleak.metrics.metric import Answered, CellMetric
 
 MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alpha for 80 % intervals
 
@@ -25,30 +24,12 @@ class IntervalScore(CellMetric):
     better = Better.LOWER
     applies_to = frozenset({SecretKind.RANGES})
 
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-        served: Served | None = None,
-    ) -> Score | None:
-        unknown = unknown_cells(guess.secret, truth, knowledge)
-        if guess.intervals is None or not unknown.any():
-            return super().score(guess, truth, knowledge, up_to=up_to, rng=rng)
-        cells = _scores(*_bounds(guess, truth), truth)
-        rows = unknown.any(axis=1)
-        by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
-        return Score(
-            self.name,
-            float(cells[unknown].mean()),
-            self.baseline(truth, unknown),
-            self.better,
-            mean_interval(by_row, rng),
-            int(unknown.sum()),
-        )
+    def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
+        truth, unknown = answered.truth, answered.unknown
+        if answered.guess.intervals is None or not unknown.any():
+            return super().score(answered, rng=rng)
+        cells = _scores(*_bounds(answered.guess, truth), truth)
+        return self.score_of(cells, self.baseline(truth, unknown), unknown, rng)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         """A single value is a range of no width; no value is the whole range."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from fedleak.core.adversary import SecretKind, Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray, freeze
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
@@ -18,6 +20,32 @@ from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 MATCHED_DRAWS = 10
 N_RESAMPLES = 1000
 MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the cost bounded
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A guess beside the truth, which all metrics share: rows are matched and rotations found once for all of them.
+
+    ``up_to`` is the attack's, and the only freedom of alignment. ``served`` is the model that predicted the secret's
+    rows, where one did.
+    """
+
+    guess: Guess
+    truth: SecretValues
+    knowledge: Knowledge
+    up_to: frozenset[Symmetry] = frozenset()
+    served: Served | None = None
+
+    @cached_property
+    def unknown(self) -> BoolArray:
+        """The cells that count: those that the adversary did not know beforehand."""
+        return freeze(unknown_cells(self.guess.secret, self.truth, self.knowledge))
+
+    @cached_property
+    def answers(self) -> tuple[FloatArray, ...]:
+        """The guess, or each of its equally good candidates, as near to the truth as ``up_to`` allows."""
+        found = answers_of(self.guess, self.truth)
+        return tuple(freeze(aligned(cells, self.truth.values, self.up_to)) for cells in found)
 
 
 class Metric(ABC):
@@ -30,20 +58,8 @@ class Metric(ABC):
     applies_to: ClassVar[frozenset[SecretKind]]
 
     @abstractmethod
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-        served: Served | None = None,
-    ) -> Score | None:
-        """``up_to`` is the attack's, and the only freedom of alignment; ``rng`` draws the bootstrap.
-
-        ``served`` is the model that predicted the secret's rows, where one did. None: there is nothing to measure here.
-        """
+    def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
+        """None: there is nothing to measure here. ``rng`` draws the bootstrap."""
 
 
 class CellMetric(Metric):
@@ -53,25 +69,19 @@ class CellMetric(Metric):
     symmetries honoured and rows resampled is the same for all.
     """
 
-    def score(
-        self,
-        guess: Guess,
-        truth: SecretValues,
-        knowledge: Knowledge,
-        *,
-        up_to: frozenset[Symmetry],
-        rng: np.random.Generator,
-        served: Served | None = None,
-    ) -> Score | None:
-        unknown = unknown_cells(guess.secret, truth, knowledge)
-        if not unknown.any() or not self.suits(guess.secret.kind, truth):
+    def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
+        truth, unknown = answered.truth, answered.unknown
+        if not unknown.any() or not self.suits(answered.guess.secret.kind, truth):
             return None
-        answers = [aligned(cells, truth.values, up_to) for cells in answers_of(guess, truth)]
-        cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answers], axis=0)
+        cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answered.answers], axis=0)
         baseline = self.baseline(truth, unknown)
-        if Symmetry.ROW_ORDER in up_to:
-            chance = self._matched_chance(truth, unknown, up_to, rng.spawn(1)[0])
+        if Symmetry.ROW_ORDER in answered.up_to:
+            chance = self._matched_chance(answered, rng.spawn(1)[0])
             baseline = max(baseline, chance) if self.better is Better.HIGHER else min(baseline, chance)
+        return self.score_of(cells, baseline, unknown, rng)
+
+    def score_of(self, cells: FloatArray, baseline: float, unknown: BoolArray, rng: np.random.Generator) -> Score:
+        """The mean of the unknown cells' scores, with the interval over rows."""
         rows = unknown.any(axis=1)
         by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
         return Score(
@@ -83,14 +93,13 @@ class CellMetric(Metric):
             int(unknown.sum()),
         )
 
-    def _matched_chance(
-        self, truth: SecretValues, unknown: BoolArray, up_to: frozenset[Symmetry], rng: np.random.Generator
-    ) -> float:
+    def _matched_chance(self, answered: Answered, rng: np.random.Generator) -> float:
         """What a table with the right columns in the wrong rows scores once its rows are matched: matching flatters."""
+        truth, unknown = answered.truth, answered.unknown
         scores = []
         for _ in range(MATCHED_DRAWS):
             shuffled = rng.permuted(truth.values, axis=0)  # each column on its own
-            answer = aligned(shuffled, truth.values, up_to)
+            answer = aligned(shuffled, truth.values, answered.up_to)
             scores.append(float(self.cell_scores(answer, truth, unknown)[unknown].mean()))
         return float(np.mean(scores))
 

@@ -22,6 +22,7 @@ from fedleak.models.model import FORMAT_VERSION, Model, columns_of
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
 from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
+from fedleak.storage.file_writing import written_whole
 
 MAX_LAYERS = 100
 ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
@@ -120,16 +121,16 @@ MAX_HEADER_BYTES = 1 << 20
 
 
 def save_model(model: Model, path: Path) -> None:
-    """Write the model under a temporary name, then rename."""
+    """Write the model to a file, of any ending; the file appears whole or not at all."""
     if isinstance(model, OpaqueModel):
         raise UnreadableModelError(
             f"{model.about} cannot be written to a file: {model.why}. Audit the object with fedleak.adapters.own_model"
         )
     spec = model.to_spec()
     header = json.dumps({"kind": spec.kind, "config": dict(spec.config)}, ensure_ascii=False).encode()
-    temporary = path.with_name(f".{path.name}.partial.npz")
-    np.savez(temporary, **{HEADER: np.frombuffer(header, dtype=np.uint8)}, **dict(spec.arrays))  # type: ignore[arg-type]
-    temporary.replace(path)
+    arrays: dict[str, AnyArray] = {HEADER: np.frombuffer(header, dtype=np.uint8), **spec.arrays}
+    with written_whole(path) as temporary, temporary.open("wb") as file:  # a name would be given the ending .npz
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def load_model(path: Path) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -19,6 +20,16 @@ class Link(StrEnum):
     SOFTMAX = "softmax"  # confidences of all classes from one softmax (eq. 5 of Luo et al. 2021)
     SIGMOID = "sigmoid"  # two classes, one score: v = sigmoid(score) for the second (eq. 3)
     SIGMOID_EACH = "sigmoid-each"  # a score of its own for each class; confidences do not sum to one
+
+
+def _linked(scores: FloatArray, link: Link, softmax: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Confidences from scores; a model brings its own softmax, which another way of computing would round otherwise."""
+    from scipy.special import expit
+
+    if link is Link.SIGMOID:
+        # Both by sigmoid: 1 - v would round the small one away.
+        return np.hstack([expit(-scores), expit(scores)])
+    return np.asarray(expit(scores) if link is Link.SIGMOID_EACH else softmax(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +62,9 @@ class LinearModel(Model):
         return result
 
     def confidences(self, rows: FloatArray) -> FloatArray:
-        from scipy.special import expit, log_softmax
+        from scipy.special import log_softmax
 
-        scores = self.scores(rows)
-        if self.link is Link.SIGMOID:
-            # Both by sigmoid: 1 - v would round the small one away.
-            return np.hstack([expit(-scores), expit(scores)])
-        if self.link is Link.SIGMOID_EACH:
-            return np.asarray(expit(scores))
-        return np.asarray(np.exp(log_softmax(scores, axis=1)))
+        return _linked(self.scores(rows), self.link, lambda scores: np.exp(log_softmax(scores, axis=1)))
 
     def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> LinearModel:
         weights = self.weights / scale
@@ -114,14 +119,9 @@ class NetworkModel(Model):
         return result
 
     def confidences(self, rows: FloatArray) -> FloatArray:
-        from scipy.special import expit, softmax
+        from scipy.special import softmax
 
-        scores = self.scores(rows)
-        if self.link is Link.SIGMOID:
-            return np.hstack([expit(-scores), expit(scores)])
-        if self.link is Link.SIGMOID_EACH:
-            return np.asarray(expit(scores))
-        return np.asarray(softmax(scores, axis=1))
+        return _linked(self.scores(rows), self.link, lambda scores: softmax(scores, axis=1))
 
     def behind_scaler(self, shift: FloatArray, scale: FloatArray) -> NetworkModel:
         first = self.weights[0] / scale

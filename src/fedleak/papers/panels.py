@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedleak.core.errors import InputError, MissingExtraError
 from fedleak.papers.experiment import Curve, Panel, Row
-from fedleak.report.json_format import check_writable
+from fedleak.storage.file_writing import check_writable, written_whole
 
 DASHED_LABELS = ("guess", "constant", "column mean", "random")
 N_COLOURS = 10  # of matplotlib's cycle
@@ -103,7 +103,5 @@ def draw(panels: Sequence[Panel], path: Path) -> None:
             axis.set_yscale("log")
     # Below all panels: inside one it would lie on the curves.
     figure.legend([lines[label] for label in labels], labels, loc="outside lower center", ncols=n_columns, fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
-    figure.savefig(temporary)
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        figure.savefig(temporary)

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
 from fedleak.report.defense_effect import defenses, effects, honest_run
-from fedleak.report.json_format import write_whole
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
 from fedleak.report.safe_text import visible
@@ -36,6 +35,7 @@ from fedleak.report.wording import (
     severity_words,
     who,
 )
+from fedleak.storage import file_writing
 
 PERCENT_GAP = re.compile(r"(?<=\d) %")
 
@@ -72,7 +72,7 @@ def render(report: Report) -> str:
 
 
 def write(report: Report, path: Path) -> None:
-    write_whole(path, render(report))
+    file_writing.write_text(path, render(report))
 
 
 def page_title(report: Report) -> str:

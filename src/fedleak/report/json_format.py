@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from math import isfinite
@@ -14,48 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.core.errors import FileFormatError, InputError
+from fedleak.core.errors import FileFormatError
 from fedleak.core.finding import SCHEMA_VERSION, Exhibit, Finding, Report, RunSummary, Score
 from fedleak.report.json_node import MAX_CHARACTERS, parse
 from fedleak.report.json_reading import report_of
-
-ELSEWHERE = "Choose another place"
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before the work whose result it is to hold. Makes nothing."""
-    _refuse_folder(path)
-    place = path.absolute().parent
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise InputError(f"{path} must be a file that can be written; {place} is no folder to write to. {ELSEWHERE}")
-
-
-def _refuse_folder(path: Path) -> None:
-    if path.is_dir():
-        raise InputError(f"{path} must be a file that can be written; got a folder. Name a file in it")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write to a temporary name beside the file, then rename: no reader ever sees a half-written one.
-
-    The folder is made if it is not there.
-    A lone surrogate (a file name that is not UTF-8 can bring one in) is written as a question mark.
-    """
-    _refuse_folder(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(text.encode("utf-8", errors="replace"))
-        temporary.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{path} must be a file that can be written; got: {error.strerror or error}. {ELSEWHERE}"
-        ) from error
-    finally:
-        with suppress(OSError):  # the folder itself may be what is wrong
-            temporary.unlink(missing_ok=True)
+from fedleak.storage import file_writing
 
 
 def redact(report: Report) -> Report:
@@ -89,7 +50,7 @@ def loads(text: str) -> Report:
 
 
 def write(report: Report, path: Path) -> None:
-    write_whole(path, dumps(report))
+    file_writing.write_text(path, dumps(report))
 
 
 def read(path: Path) -> Report:

@@ -15,10 +15,10 @@ from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
 from fedleak.core.finding import Exhibit, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.core.whole.truth import Truth
 from fedleak.metrics import metrics_for
-from fedleak.metrics.alignment import aligned, answers_of
 from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
+from fedleak.metrics.metric import Answered
 from fedleak.trial.spent import Spent
 
 MAX_EXHIBIT_CELLS = 300
@@ -74,34 +74,33 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
     guess, attack = attempt.result, attempt.attack
     if isinstance(guess, Failure) or guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
         return attempt
-    values, served = truth.of(guess.secret), truth.served_to(attempt.coalition)
-    found = [
-        metric.score(guess, values, attempt.knowledge, up_to=attack.up_to, rng=rng, served=served)
-        for metric in metrics_for(guess.secret.kind, attack.measured_by)
-    ]
+    served = truth.served_to(attempt.coalition)
+    answered = Answered(guess, truth.of(guess.secret), attempt.knowledge, attack.up_to, served)
+    # One generator, through the metrics in their order: what one draws moves the intervals of those after it.
+    found = [metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by)]
     scores = tuple(score for score in found if score is not None)
     if not scores:
         return attempt
     return replace(
         attempt,
         scores=scores,
-        cells_recovered=_cells_recovered(guess, values, attempt.knowledge, attack),
-        exhibit=_exhibit(guess, values, attack),
-        sampled=values.sampled,
+        cells_recovered=_cells_recovered(answered),
+        exhibit=_exhibit(answered),
+        sampled=answered.truth.sampled,
     )
 
 
-def _cells_recovered(guess: Guess, values: SecretValues, knowledge: Knowledge, attack: type[Attack]) -> float | None:
-    kind = guess.secret.kind
-    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, values):
+def _cells_recovered(answered: Answered) -> float | None:
+    kind = answered.guess.secret.kind
+    if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, answered.truth):
         return None
-    return recovered_share(guess, values, knowledge, attack.up_to)
+    return recovered_share(answered)
 
 
-def _exhibit(guess: Guess, truth: SecretValues, attack: type[Attack]) -> Exhibit:
+def _exhibit(answered: Answered) -> Exhibit:
     """Cells spread evenly over the secret: chosen by position, never by how well they were guessed."""
-    cells = aligned(answers_of(guess, truth)[0], truth.values, attack.up_to)
-    answered = np.flatnonzero(np.isfinite(cells))
-    chosen = answered[np.linspace(0, len(answered) - 1, min(len(answered), MAX_EXHIBIT_CELLS)).astype(np.int64)]
-    true: FloatArray = truth.values.ravel()[chosen]
+    cells = answered.answers[0]
+    told = np.flatnonzero(np.isfinite(cells))
+    chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_CELLS)).astype(np.int64)]
+    true: FloatArray = answered.truth.values.ravel()[chosen]
     return Exhibit(true, cells.ravel()[chosen])

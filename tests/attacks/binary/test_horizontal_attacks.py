@@ -13,6 +13,7 @@ from fedleak.core.attack import Status, Verdict
 from fedleak.core.knowledge import Knowledge
 from fedleak.defenses.inexact_sharing import SelectiveSharing, UpdateNoise
 from fedleak.metrics.cell_metrics import CellsRecovered
+from fedleak.metrics.metric import Answered
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from horizontal import binary, federation, train, view_of
 
@@ -30,9 +31,8 @@ def attacked(attack, tables, settings, coalition=("hospital",), target="clinic",
 
 
 def share_right(guess, truth) -> float:
-    return (
-        CellsRecovered().score(guess, truth, Knowledge(), up_to=BinaryRecords.up_to, rng=np.random.default_rng(0)).value
-    )
+    answered = Answered(guess, truth, Knowledge(), BinaryRecords.up_to)
+    return CellsRecovered().score(answered, rng=np.random.default_rng(0)).value
 
 
 def settings(**changes) -> HorizontalLogisticSettings:

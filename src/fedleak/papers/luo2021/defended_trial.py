@@ -11,14 +11,12 @@ from fedleak.attacks.predictions.equality_bayes import prior_of_columns
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Status
-from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.changed_settings import Dropout
 from fedleak.defenses.collaboration_check import CollaborationCheck
-from fedleak.metrics.alignment import answers_of
 from fedleak.metrics.branching_rate import BranchingRate
-from fedleak.metrics.cell_metrics import recovered_share
+from fedleak.metrics.cell_metrics import mean_squared_errors, recovered_share
 from fedleak.papers.luo2021.served_trial import ACTIVE, PASSIVE, SPLIT, Served, serve, split_rows, target_columns
 from fedleak.papers.luo2021.tables import PaperTable
 from fedleak.protocols.prediction.served_model import PredictionSettings
@@ -111,20 +109,13 @@ def _refusal(served: Served) -> str:
 
 def figures_of(served: Served, guess: Guess, seed: int) -> dict[str, float]:
     """Error of the cells that are guessed; share of all cells within 1 %, where a withheld one is not recovered."""
-    truth = served.run.truth.of(guess.secret)
-    guessed = np.isfinite(answers_of(guess, truth)[0])
+    answered = served.answered(guess)
+    guessed = np.isfinite(answered.answers[0])
     found = {
-        "mse": float(served.errors(guess)[guessed].mean()),
-        "within_1_percent": recovered_share(guess, truth, Knowledge(), frozenset()),
+        "mse": float(mean_squared_errors(answered)[guessed].mean()),
+        "within_1_percent": recovered_share(answered),
     }
-    rate = BranchingRate().score(
-        guess,
-        truth,
-        Knowledge(),
-        up_to=frozenset(),
-        rng=public_stream(seed, "bootstrap"),
-        served=served.run.truth.served_to((ACTIVE,)),
-    )
+    rate = BranchingRate().score(answered, rng=public_stream(seed, "bootstrap"))
     return found if rate is None else {**found, "branching_rate": rate.value}
 
 

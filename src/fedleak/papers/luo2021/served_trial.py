@@ -16,8 +16,8 @@ from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import Randomness, public_stream
 from fedleak.core.whole.run import Run
 from fedleak.core.whole.truth import SecretValues
-from fedleak.metrics.alignment import answers_of
-from fedleak.metrics.cell_metrics import squared_errors
+from fedleak.metrics.cell_metrics import mean_squared_errors
+from fedleak.metrics.metric import Answered
 from fedleak.models.interpret import interpret
 from fedleak.models.joint_training import train_forest, train_logistic, train_network
 from fedleak.models.model import Model
@@ -67,10 +67,14 @@ class Served:
         target = Secret(attack.produces, PASSIVE)
         return self.played.attempt(attack, (ACTIVE,), target, self.knowledge, scores=False, repeat=repeat)
 
+    def answered(self, guess: Guess) -> Answered:
+        """The active party's guess, beside the truth; it knows no cell, and nothing is forgiven."""
+        truth = self.run.truth
+        return Answered(guess, truth.of(guess.secret), Knowledge(), served=truth.served_to((ACTIVE,)))
+
     def errors(self, guess: Guess) -> FloatArray:
         """Squared errors of all cells (eq. 10); where nothing is guessed, of the column's mean."""
-        truth = self.run.truth.of(guess.secret)
-        return np.asarray(np.mean([squared_errors(cells, truth) for cells in answers_of(guess, truth)], axis=0))
+        return mean_squared_errors(self.answered(guess))
 
     def mse(self, attack: Attack) -> float:
         return float(self.errors(self.attempt(attack).guess).mean())

@@ -19,7 +19,7 @@ from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array
+from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -32,6 +32,7 @@ from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging.horizontal_training import (
     HorizontalSettings,
     RowMember,
+    horizontal_facts,
     row_parties,
     train_on_rows,
 )
@@ -96,22 +97,12 @@ class HorizontalLinear(Protocol):
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
         own = settings_of(HorizontalLinear.name, HorizontalLinearSettings, settings)
-        return Facts(
-            protocol=cls.name,
-            parties=parties,
-            n_rows=n_rows,
-            batch_size=own.batch_size or n_rows,
-            n_epochs=None,
-            learning_rate=own.learning_rate,
-            initialisation=own.initialisation,
-            approximation="exact",
-            fraction_bits=own.fraction_bits,
-            options={
-                "rounds": own.rounds,
-                "shuffled": ",".join(own.shuffled),
-                "secure_aggregation": own.secure_aggregation,
-            },
-        )
+        options: dict[str, ScalarValue] = {
+            "rounds": own.rounds,
+            "shuffled": ",".join(own.shuffled),
+            "secure_aggregation": own.secure_aggregation,
+        }
+        return horizontal_facts(cls.name, own, parties, n_rows, approximation="exact", options=options)
 
     @classmethod
     def reveals(

@@ -19,7 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, Scalar
+from fedleak.core.payload import Array, Scalar, ScalarValue
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -33,6 +33,7 @@ from fedleak.protocols.averaging.horizontal_training import (
     SYNCHRONISED,
     HorizontalLogisticSettings,
     RowMember,
+    horizontal_facts,
     row_parties,
     train_on_rows,
 )
@@ -91,27 +92,16 @@ class HorizontalLogistic(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        """``n_rows`` is that of the largest party; a round is one update of the model, so epochs count rounds."""
         own = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
-        return Facts(
-            protocol=cls.name,
-            parties=parties,
-            n_rows=n_rows,
-            batch_size=own.batch_size or n_rows,
-            n_epochs=None,
-            learning_rate=own.learning_rate,
-            initialisation=own.initialisation,
-            approximation="taylor",
-            fraction_bits=own.fraction_bits,
-            options={
-                "update": own.update,
-                "rounds": own.rounds,
-                "batch_size": own.batch_size,
-                "rate_decay": own.rate_decay,
-                "shuffled": ",".join(own.shuffled),
-                "dropouts": ",".join(own.dropouts),
-            },
-        )
+        options: dict[str, ScalarValue] = {
+            "update": own.update,
+            "rounds": own.rounds,
+            "batch_size": own.batch_size,
+            "rate_decay": own.rate_decay,
+            "shuffled": ",".join(own.shuffled),
+            "dropouts": ",".join(own.dropouts),
+        }
+        return horizontal_facts(cls.name, own, parties, n_rows, approximation="taylor", options=options)
 
     @classmethod
     def reveals(

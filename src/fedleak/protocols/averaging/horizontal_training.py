@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import inf
@@ -14,7 +14,8 @@ import numpy as np
 from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError
-from fedleak.core.payload import Array, Table
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.payload import Array, ScalarValue, Table
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting
 from fedleak.core.whole.hooks import Hook
@@ -95,6 +96,30 @@ def _dropout(entry: str) -> tuple[str, int]:
     if not name or not number.isdecimal():
         raise InputError(f'dropouts must be parties and rounds, such as "clinic:3"; got {entry!r}')
     return name, int(number)
+
+
+def horizontal_facts(
+    protocol: str,
+    settings: HorizontalSettings,
+    parties: tuple[PartyFacts, ...],
+    n_rows: int | None,
+    *,
+    approximation: str,
+    options: Mapping[str, ScalarValue],
+) -> Facts:
+    """``n_rows`` is that of the largest party; a round is one update of the model, so rounds stand for epochs."""
+    return Facts(
+        protocol=protocol,
+        parties=parties,
+        n_rows=n_rows,
+        batch_size=settings.batch_size or n_rows,
+        n_epochs=None,
+        learning_rate=settings.learning_rate,
+        initialisation=settings.initialisation,
+        approximation=approximation,
+        fraction_bits=settings.fraction_bits,
+        options=options,
+    )
 
 
 def row_parties(

@@ -5,8 +5,9 @@ Beside it, what all members share: the active party comes first, and everybody v
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from fedleak.core.errors import InputError
 from fedleak.core.payload import Array, Table
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party
+from fedleak.core.whole.hooks import Hook
+from fedleak.core.whole.randomness import Randomness
+from fedleak.core.whole.run import Sink
 from fedleak.crypto import fixed_point
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
@@ -65,6 +69,18 @@ class Member:
         if party.train.labels is not None:
             actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
         actor.record(steps.INITIALISE, "weights", Array(self.weights))
+
+
+def all_members(
+    parties: Sequence[Party],
+    settings: VerticalLinearSettings,
+    *,
+    randomness: Randomness,
+    hooks: Sequence[Hook[Any]],
+    sink: Sink,
+) -> list[Member]:
+    n_all = sum(len(party.columns) for party in parties)
+    return [Member(party, Actor(party.name, party.role, hooks, sink, randomness), settings, n_all) for party in parties]
 
 
 def order_members(federation: Federation, *, binary: bool = True) -> tuple[Party, tuple[Party, ...]]:

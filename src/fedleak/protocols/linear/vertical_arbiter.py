@@ -42,7 +42,7 @@ from fedleak.protocols.linear.linear_settings import (
     linear_facts,
     member_capabilities,
 )
-from fedleak.protocols.linear.member import Member, batches, order_members
+from fedleak.protocols.linear.member import Member, all_members, batches, order_members
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,9 @@ class VerticalWithArbiter(Protocol):
         settings = _checked(federation, self.settings_type)
         active, passive = order_members(federation, binary=self.binary_labels)
         parties = (active, *passive)
-        n_all = sum(len(party.columns) for party in parties)
         key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
         arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, randomness), key)
-        members = [
-            Member(party, Actor(party.name, party.role, hooks, sink, randomness), settings, n_all) for party in parties
-        ]
+        members = all_members(parties, settings, randomness=randomness, hooks=hooks, sink=sink)
         log = self._train(arbiter, members, settings, randomness.public("batches"))
         known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
         facts = self.facts(settings, known, len(active.train.ids))

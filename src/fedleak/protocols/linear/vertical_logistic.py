@@ -30,7 +30,7 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.models.sigmoid import Approximation, residual
-from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.actor import start_round
 from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
 from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
 from fedleak.protocols.linear.linear_settings import (
@@ -40,7 +40,7 @@ from fedleak.protocols.linear.linear_settings import (
     linear_facts,
     member_capabilities,
 )
-from fedleak.protocols.linear.member import Member, batches, order_members
+from fedleak.protocols.linear.member import Member, all_members, batches, order_members
 
 APPROXIMATIONS = tuple(member.value for member in Approximation)
 GRADIENTS = ("revealed", "secret-shared")
@@ -110,10 +110,7 @@ class VerticalLogistic(Protocol):
         active, passive = order_members(federation)
         parties = (active, *passive)
         _check_parties(settings, len(parties))
-        n_all = sum(len(party.columns) for party in parties)
-        members = [
-            Member(party, Actor(party.name, party.role, hooks, sink, randomness), settings, n_all) for party in parties
-        ]
+        members = all_members(parties, settings, randomness=randomness, hooks=hooks, sink=sink)
         ids = active.train.ids
         log = RoundLog([party.name for party in parties])
         rounds = _Rounds(members, settings, randomness.secret("pairs of parties", "zero shares"))
