@@ -241,9 +241,11 @@ class _Conversation:
             answer = self._oracles[name.decode()].query(payload_from_bytes(query))
         except Exception as error:  # the query is the attack's, so the failure is too
             kind = type(error).__name__ if isinstance(error, FedleakError) else OracleError.__name__
-            self._wire.send(Kind.REFUSAL, json.dumps({"error": kind, "message": str(error)}).encode())
+            reply = Kind.REFUSAL, json.dumps({"error": kind, "message": str(error)}).encode()
         else:
-            self._wire.send(Kind.ANSWER, pickle.dumps(answer))
+            reply = Kind.ANSWER, pickle.dumps(answer)
+        with suppress(ConnectionError):  # who does not wait for the answer may have sent its guess all the same
+            self._wire.send(*reply)
 
     def _ended(self, why: str) -> Guess:
         """What the attack had told so far is its answer, and never more than a part."""
