@@ -88,6 +88,27 @@ def test_a_report_renders_again(audited, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "fintech" in done.stdout
     assert "<html" in (tmp_path / "again.html").read_text()
+    assert fedleak("report", audited, cwd=tmp_path).stdout == done.stdout
+
+
+def test_a_report_names_the_command_that_repeats_it(audited):
+    told = json.loads((audited / "report.json").read_text())["environment"]
+    assert told["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
+
+
+@pytest.mark.parametrize("place", [".", "transcripts"])
+def test_inspect_says_which_transcripts_the_folder_of_an_audit_holds(place, audited, tmp_path):
+    done = fedleak("inspect", audited / place, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert str(audited / "transcripts" / "no-defense") in done.stderr
+
+
+def test_a_paper_alone_is_answered_with_its_experiments(tmp_path):
+    done = fedleak("reproduce", "li2019", cwd=tmp_path)
+    assert done.returncode == 2
+    assert '"li2019/table1", "li2019/scale"' in done.stderr
+    assert "hu2022" not in done.stderr
 
 
 def test_inspect_shows_who_sent_what(audited, tmp_path):

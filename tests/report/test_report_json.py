@@ -147,6 +147,15 @@ def test_a_scenario_that_is_not_json_is_named_with_its_place() -> None:
         dumps(replace(sample_report(), scenario={"data": {"rows": [1, {2}]}}))
 
 
+def test_redaction_drops_the_runs_key_wherever_it_stands() -> None:
+    report = sample_report()
+    key = "00112233445566778899aabbccddeeff"
+    told = {"run_key": key, "command": f"fedleak audit --run-key {key}", "seed": 3}
+    bare = redact(replace(report, environment={**report.environment, **told}))
+    assert key not in dumps(bare)
+    assert bare.environment["seed"] == 3
+
+
 def test_redaction_drops_every_true_value_and_nothing_else() -> None:
     report = sample_report()
     assert any(finding.exhibit is not None for finding in report.findings)

@@ -75,7 +75,7 @@ def audit_model(
     protocol = VerticalPrediction(served)
     audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)
     audit.run()
-    return audit.report()
+    return audit.report(command=f'audit_model(..., seed={seed}, run_key="{audit.run_key}")')
 
 
 def show(report: Report) -> None:

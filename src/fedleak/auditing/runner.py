@@ -61,6 +61,10 @@ class Audit:
         self._summaries: list[RunSummary] = []
         self._findings: dict[Task, Finding] = {}
 
+    @property
+    def run_key(self) -> RunKey:
+        return self._randomness.key
+
     def run(self) -> None:
         """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
         if self._isolated:
@@ -82,7 +86,7 @@ class Audit:
             scenario=scenario_json(self._scenario),
             environment=environment(
                 seed=self._scenario.seed,
-                run_key=str(self._randomness.key),
+                run_key=str(self.run_key),
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},

@@ -107,7 +107,7 @@ class AdversarySpec:
 @dataclass(frozen=True)
 class Scenario:
     title: str
-    seed: int
+    seed: int  # of what is public: splits, the order of batches, known cells, intervals
     data: DataSpec
     protocol: str
     settings: Settings

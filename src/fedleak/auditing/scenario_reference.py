@@ -22,8 +22,10 @@ alone. The built-in one, `src/fedleak/auditing/scenarios/bank_and_fintech.toml`,
 
 This page is generated from the code (`make docs`).
 
-At the top of the file stand `title` (a text) and `seed` (a whole number, 0 by default). One seed drives the split,
-the protocol, the attacks' randomness, the adversary's knowledge and the intervals, each from a stream of its own.
+At the top of the file stand `title` (a text) and `seed` (a whole number, 0 by default). The seed fixes what is public:
+which rows are held out or predicted, the order of batches, which cells an adversary knows, the bootstrap of the
+intervals. First weights, noise, masks and what attacks draw come from the run key, a fresh one for every audit; the
+report names it, and `fedleak audit --run-key KEY` repeats an audit.
 """
 
 

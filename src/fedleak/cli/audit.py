@@ -49,7 +49,7 @@ def audit_command(
         except InputError:
             _remove_empty(made)
             raise
-    report = audit.report(unfinished="the audit was interrupted before it", command=_command(scenario))
+    report = audit.report(unfinished="the audit was interrupted before it", command=_command(scenario, audit.run_key))
     _deliver(redacted(report) if redact else report, out, json)
     if interrupted:
         typer.echo("fedleak: interrupted; the findings so far are in the report", err=True)
@@ -70,8 +70,10 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     return ExitCode.INCONCLUSIVE
 
 
-def _command(scenario: Path | None) -> str:
-    return "fedleak audit" if scenario is None else f"fedleak audit {shlex.quote(str(scenario))}"
+def _command(scenario: Path | None, key: RunKey) -> str:
+    """What gives the same findings again."""
+    named = () if scenario is None else (str(scenario),)
+    return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 
 
 def _make_folders(out: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from rich.table import Table as Grid
 
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import write_json
+from fedleak.core.errors import InputError, listed
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
 from fedleak.core.transcript import Message
 from fedleak.core.whole.run import Captured
@@ -17,12 +18,21 @@ from fedleak.storage.capture_and_truth import load_capture
 
 
 def inspect_command(folder: Path, json: str | None) -> None:
+    _check_is_one(folder)
     captured = load_capture(folder)
     summary = _summary(captured)
     if json is not None:
         write_json(summary, json)
     if json != "-":
         _show(captured)
+
+
+def _check_is_one(folder: Path) -> None:
+    """The folder of an audit is told apart: which transcripts lie in it."""
+    inside = [header.parent for pattern in ("*", "transcripts/*") for header in folder.glob(f"{pattern}/header.json")]
+    if inside and not (folder / "header.json").exists():
+        names = listed(tuple(sorted(str(place) for place in inside)))
+        raise InputError(f"{folder} must be the folder of one transcript; got one that holds {names}")
 
 
 def _steps(captured: Captured) -> list[tuple[str, str, str, int, str]]:

@@ -120,7 +120,7 @@ def bench(
 
 @app.command()
 def report(
-    source: Annotated[Path, typer.Argument(help="A report.json that an audit wrote.")],
+    source: Annotated[Path, typer.Argument(help="A report.json that an audit wrote, or its folder.")],
     html: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
     redact: Annotated[bool, typer.Option(help="Leave true values out, for sharing.")] = False,
 ) -> None:

@@ -11,13 +11,14 @@ from rich.table import Table
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, write_json
-from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
+from fedleak.core.errors import ExitCode, InputError, UnknownNameError, listed, nearest_or_list
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json
 from fedleak.papers.panels import check_picture, draw
 
 
 def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
+    _check_is_no_paper(name)
     experiment = EXPERIMENTS.get(name)()
     _check_targets(experiment, json, picture)
     with Bar() as bar:
@@ -34,6 +35,13 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
     if picture is not None:
         draw(experiment.panels(result.rows), picture)
     return ExitCode.DONE
+
+
+def _check_is_no_paper(name: str) -> None:
+    """Many experiments are near to a paper's name, and none of them is meant."""
+    of_it = tuple(entry.name for entry in EXPERIMENTS.entries if entry.name.startswith(f"{name.rstrip('/')}/"))
+    if of_it:
+        raise UnknownNameError(f"{name!r} must be PAPER/EXPERIMENT; got a paper, which has {listed(of_it)}")
 
 
 def _check_targets(experiment: Experiment, json: str | None, picture: Path | None) -> None:

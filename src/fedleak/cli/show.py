@@ -59,7 +59,7 @@ def report_command(source: Path, html: Path | None, redact: bool) -> None:
     from fedleak.report import html as page
     from fedleak.report import json_format, terminal
 
-    found = json_format.read(source)
+    found = json_format.read(source / "report.json" if source.is_dir() else source)
     if redact:
         found = json_format.redact(found)
     terminal.print_report(found, plain_console())

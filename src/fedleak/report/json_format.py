@@ -14,15 +14,23 @@ import numpy as np
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import FileFormatError
 from fedleak.core.finding import SCHEMA_VERSION, Exhibit, Finding, Report, RunSummary, Score
+from fedleak.core.payload import ScalarValue
 from fedleak.report.json_node import MAX_CHARACTERS, parse
 from fedleak.report.json_reading import report_of
 from fedleak.storage import file_writing
 
 
 def redact(report: Report) -> Report:
-    """The report without its exhibits: they are the only place that holds true values of a data owner."""
+    """The report without its exhibits, the only place that holds true values of a data owner, and without the run's
+    key: together with a partner's view it takes noise and masks off."""
     findings = tuple(replace(finding, exhibit=None) for finding in report.findings)
-    return replace(report, findings=findings)
+    return replace(report, findings=findings, environment=_without_key(report.environment))
+
+
+def _without_key(environment: Mapping[str, ScalarValue]) -> dict[str, ScalarValue]:
+    """The command that repeats an audit names the key as well."""
+    key = str(environment.get("run_key", ""))
+    return {name: value for name, value in environment.items() if not key or key not in str(value)}
 
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

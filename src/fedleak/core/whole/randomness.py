@@ -9,6 +9,7 @@ the scenario's seed. Adding a purpose does not shift the others.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
 from hashlib import sha256
@@ -43,10 +44,10 @@ class RunKey:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        try:
-            return cls(bytes.fromhex(text))
-        except ValueError:
-            raise InputError(f"a run key must be {2 * KEY_BYTES} hexadecimal digits; got {text[:80]!r}") from None
+        if not re.fullmatch(rf"[0-9a-fA-F]{{{2 * KEY_BYTES}}}", text):
+            wanted = f"{2 * KEY_BYTES} hexadecimal digits, as a report has them under run_key"
+            raise InputError(f"a run key must be {wanted}; got {text[:80]!r}")
+        return cls(bytes.fromhex(text))
 
     def __str__(self) -> str:
         return self.bits.hex()
