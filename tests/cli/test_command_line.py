@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import fedleak as fedleak_package
+from fedleak.cli.main import KINDS, app
+from fedleak.cli.show import REGISTRIES
 from scenarios import SMALL, changed
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
@@ -60,6 +63,18 @@ def test_help_loads_nothing_heavy(tmp_path):
     )
     assert "exit 0" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_lists_commands_in_the_order_of_use():
+    shown = CliRunner().invoke(app, ["--help"]).output.partition("Commands:\n")[2]
+    names = [line.split()[0] for line in shown.splitlines()]
+    assert names == ["audit", "check", "list", "reproduce", "bench", "report", "inspect"]
+
+
+def test_help_of_list_names_every_kind():
+    shown = CliRunner().invoke(app, ["list", "--help"]).output
+    assert set(KINDS.choices) == set(REGISTRIES)
+    assert [kind for kind in KINDS.choices if kind not in shown] == []
 
 
 def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario, tmp_path):

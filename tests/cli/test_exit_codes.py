@@ -118,7 +118,7 @@ def test_an_audit_that_measures_nothing_is_inconclusive(tmp_path, monkeypatch, c
 @pytest.mark.parametrize("error", [TypeError("not\na number"), EOFError("nothing\nthere"), MemoryError()])
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_defect_is_one_line_and_exit_3(error, wanted, monkeypatch, capsys):
-    """Exit code 1 is a finding's: neither Python nor typer may choose it."""
+    """Exit code 1 is a finding's: neither Python nor click may choose it."""
     monkeypatch.setenv("FEDLEAK_TRACEBACK", "1" if wanted else "")
     monkeypatch.setattr("fedleak.cli.show.list_command", raises(error))
     assert code_of(monkeypatch, "list", "attacks") == 3
@@ -135,12 +135,17 @@ def test_ctrl_c_is_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "fedleak: interrupted\n"
 
 
-@pytest.mark.parametrize("arguments", [("list", "attack"), ("audit", "--fail-on", "severe"), ("nonsense",)])
-def test_wrong_usage_is_2(arguments, monkeypatch):
+@pytest.mark.parametrize(
+    "arguments", [("list", "attack"), ("audit", "--fail-on", "severe"), ("nonsense",), ("check", "--jsn"), ()]
+)
+def test_wrong_usage_is_2(arguments, monkeypatch, capsys):
     assert code_of(monkeypatch, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Usage: fedleak ")
 
 
-@pytest.mark.parametrize("arguments", [("list", "attacks"), ("list", "attacks", "--json", "-")])
+@pytest.mark.parametrize("arguments", [("list", "attacks"), ("list", "attacks", "--json", "-"), ("--help",)])
 def test_a_reader_that_goes_away_is_3_and_no_finding(arguments):
     environment = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
     reading, writing = os.pipe()

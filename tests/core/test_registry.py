@@ -22,7 +22,7 @@ REGISTRIES = {
     "protocols": "PROTOCOLS",
     "theory": "THEOREMS",
 }
-HEAVY = ("scipy", "sklearn", "pandas", "torch")
+HEAVY = ("scipy", "sklearn", "pandas", "torch", "pydantic", "typer", "gmpy2")
 SIGN = "fedleak.attacks.residuals.residual_sign:ResidualSign"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
@@ -20,7 +21,9 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import public_stream
 from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
-from fedleak.trial.decide import Question
+
+if TYPE_CHECKING:
+    from fedleak.trial.decide import Question
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
 OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
@@ -43,6 +46,8 @@ class Task:
         return self.facts.capabilities or frozenset()
 
     def question(self, defense: str | None) -> Question:
+        from fedleak.trial.decide import Question  # theory alone needs neither trials nor metrics
+
         theory = Theory(self.prediction.verdict.value, self.prediction.reasons)
         return Question(self.adversary.parties, self.adversary.mode, self.attack.name, self.target, defense, theory)
 

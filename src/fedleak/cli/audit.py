@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import typer
+import click
 
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit, SinkFactory, still_unknown
@@ -52,7 +52,7 @@ def audit_command(
     report = audit.report(unfinished="the audit was interrupted before it", command=_command(scenario, audit.run_key))
     _deliver(redacted(report) if redact else report, out, json)
     if interrupted:
-        typer.echo("fedleak: interrupted; the findings so far are in the report", err=True)
+        click.echo("fedleak: interrupted; the findings so far are in the report", err=True)
         return ExitCode.INTERRUPTED
     return conclude(report, None if fail_on == "never" else Severity[fail_on.upper()])
 
@@ -66,7 +66,7 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     unknown = None if fail_on is None else still_unknown(report)
     if unknown is None:
         return ExitCode.DONE
-    typer.echo(f"fedleak: inconclusive under --fail-on: {unknown}", err=True)
+    click.echo(f"fedleak: inconclusive under --fail-on: {unknown}", err=True)
     return ExitCode.INCONCLUSIVE
 
 
@@ -109,6 +109,6 @@ def _deliver(report: Report, out: Path, json: str | None) -> None:
         write_json(json_format.to_json(report), json)
     if json != "-":
         terminal.print_report(report, plain_console())
-        typer.echo(
+        click.echo(
             f"\nReport: {out / 'report.html'}   JSON: {out / 'report.json'}   Transcripts: {out / 'transcripts'}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import typer
+import click
 
 from fedleak.auditing.advisor import remedies
 from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protocols, plan_check
@@ -82,20 +82,20 @@ def _as_json(title: str, planned: tuple[PlannedRun, ...], foreign: Sequence[str]
 
 def _show(planned: tuple[PlannedRun, ...], foreign: Sequence[str]) -> None:
     for (parties, defense), found in _grouped(_assessments(planned)):
-        typer.echo(f"Theorems, {_case(parties, defense)}")
+        click.echo(f"Theorems, {_case(parties, defense)}")
         for assessment in found:
-            typer.echo(f"  {assessment.state.value:8} {assessment.theorem}: {_because(assessment)}")
+            click.echo(f"  {assessment.state.value:8} {assessment.theorem}: {_because(assessment)}")
     for (parties, defense), tasks in _grouped(
         (task.adversary.parties, defense, task) for defense, task in _tasks(planned)
     ):
-        typer.echo(f"Attacks, {_case(parties, defense)}")
+        click.echo(f"Attacks, {_case(parties, defense)}")
         for task in tasks:
             expected = f"skipped: {task.skip}" if task.skip else f"theory expects: {task.prediction.verdict.value}"
-            typer.echo(f"  {task.attack.name} on {task.target}, {expected}")
+            click.echo(f"  {task.attack.name} on {task.target}, {expected}")
     if foreign:
-        typer.echo(left_out(foreign))
+        click.echo(left_out(foreign))
     for line in remedies([task for _, task in _tasks(planned)]):
-        typer.echo(f"- {line}")
+        click.echo(f"- {line}")
 
 
 def _grouped(items: Iterable[tuple[tuple[str, ...], str | None, ItemT]]) -> list[tuple[Case, list[ItemT]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import typer
+import click
 from rich.table import Table as Grid
 
 from fedleak.cli.console import plain_console
@@ -88,12 +88,12 @@ def _summary(captured: Captured) -> dict[str, object]:
 def _show(captured: Captured) -> None:
     facts = captured.transcript.facts
     console = plain_console()
-    typer.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
+    click.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
     grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
     for step, sender, receiver, count, words in _steps(captured):
         grid.add_row(step, sender, "everyone" if receiver == "*" else receiver, str(count), words)
     console.print(grid)
     for party, names in _records(captured).items():
-        typer.echo(f"{party} kept: {', '.join(f'{name} ({count})' for name, count in names.items())}")
+        click.echo(f"{party} kept: {', '.join(f'{name} ({count})' for name, count in names.items())}")
     if not captured.locals:
-        typer.echo("no party's own records are in it: attacks that need them would be skipped")
+        click.echo("no party's own records are in it: attacks that need them would be skipped")

@@ -3,164 +3,168 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
+from fedleak import __version__
 from fedleak.cli.output import told
+from fedleak.core.errors import ExitCode
+
+PATH = click.Path(path_type=Path)
+FAIL_ON = click.Choice(["never", "low", "medium", "high"])
+KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
+
+json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
 
 
-class Commands(TyperGroup):
-    """Looks at these before typer does: it makes exit code 1 of some, and that is a finding's."""
+class InOrder(click.Group):
+    """Help shows commands in the order of use, not of the alphabet."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (KeyboardInterrupt, EOFError, BrokenPipeError) as error:
-            raise typer.Exit(told(error)) from error
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
-app = typer.Typer(
-    name="fedleak",
-    cls=Commands,
-    help="The privacy scanner for federated learning: what can each partner reconstruct?",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-class FailOn(StrEnum):
-    NEVER = "never"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Kind(StrEnum):
-    ATTACKS = "attacks"
-    DEFENSES = "defenses"
-    DEVIATIONS = "deviations"
-    PROTOCOLS = "protocols"
-    THEOREMS = "theorems"
-    METRICS = "metrics"
-    PAPERS = "papers"
-
-
-JsonTarget = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; - is standard output.")]
+@click.group(name="fedleak", cls=InOrder, invoke_without_command=True, context_settings={"show_default": True})
+@click.version_option(__version__, message="%(version)s", help="Print the version.")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """The privacy scanner for federated learning: what can each partner reconstruct?"""
+    if context.invoked_subcommand is None:  # click 8.1 would end with 0
+        click.echo(context.get_help(), err=True)
+        context.exit(ExitCode.WRONG_INPUT)
 
 
 @app.command()
+@click.argument("scenario", type=PATH, required=False)
+@click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
+@json_option
+@click.option(
+    "--fail-on",
+    type=FAIL_ON,
+    default="never",
+    help="Exit with 1 for a finding this severe or worse, with 4 if undecided.",
+)
+@click.option("--redact/--no-redact", help="Leave true values out of the reports, for sharing.")
+@click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
+@click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
 def audit(
-    scenario: Annotated[Path | None, typer.Argument(help="Scenario in TOML; the built-in one if left out.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the reports and transcripts.")] = Path("fedleak-audit"),
-    json: JsonTarget = None,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="Exit with 1 for a finding this severe or worse, with 4 if undecided.")
-    ] = FailOn.NEVER,
-    redact: Annotated[bool, typer.Option(help="Leave true values out of the reports, for sharing.")] = False,
-    run_key: Annotated[str | None, typer.Option(help="Repeat an audit: the run_key that its report names.")] = None,
-    in_process: Annotated[
-        bool, typer.Option(help="Run attacks beside the data, for a debugger; the report says so.")
-    ] = False,
-) -> None:
-    """Run the protocol, take each adversary's place, and report what it can reconstruct."""
+    scenario: Path | None,
+    out: Path,
+    json: str | None,
+    fail_on: str,
+    redact: bool,
+    run_key: str | None,
+    in_process: bool,
+) -> ExitCode:
+    """Run the protocol, take each adversary's place, and report what it can reconstruct.
+
+    SCENARIO: Scenario in TOML; the built-in one if left out.
+    """
     from fedleak.cli.audit import audit_command
 
-    raise typer.Exit(audit_command(scenario, out, json, fail_on.value, redact, run_key, in_process))
+    return audit_command(scenario, out, json, fail_on, redact, run_key, in_process)
 
 
 @app.command()
-def check(
-    scenario: Annotated[Path | None, typer.Argument(help="Scenario in TOML; the built-in one if left out.")] = None,
-    json: JsonTarget = None,
-) -> None:
-    """Theory only: which theorems' conditions hold, what leaks, what to change. Needs no data."""
+@click.argument("scenario", type=PATH, required=False)
+@json_option
+def check(scenario: Path | None, json: str | None) -> None:
+    """Theory only: which theorems' conditions hold, what leaks, what to change. Needs no data.
+
+    SCENARIO: Scenario in TOML; the built-in one if left out.
+    """
     from fedleak.cli.check import check_command
 
     check_command(scenario, json)
 
 
 @app.command("list")
-def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonTarget = None) -> None:
-    """What there is, with requirements and references."""
+@click.argument("kind", type=KINDS, metavar="KIND")
+@json_option
+def list_(kind: str, json: str | None) -> None:
+    """What there is, with requirements and references.
+
+    KIND: What to list: attacks, defenses, deviations, protocols, theorems, metrics or papers.
+    """
     from fedleak.cli.show import list_command
 
-    list_command(kind.value, json)
+    list_command(kind, json)
 
 
 @app.command()
-def reproduce(
-    experiment: Annotated[str, typer.Argument(help="PAPER/EXPERIMENT, such as hu2022/fig3; see: fedleak list papers")],
-    quick: Annotated[bool, typer.Option(help="A smaller version, under a minute.")] = False,
-    json: JsonTarget = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the figure to this .svg or .png file.")] = None,
-) -> None:
-    """Run a paper's table or figure again: our figures beside the paper's."""
+@click.argument("experiment")
+@click.option("--quick/--no-quick", help="A smaller version, under a minute.")
+@json_option
+@click.option("--picture", type=PATH, help="Draw the figure to this .svg or .png file.")
+def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
+    """Run a paper's table or figure again: our figures beside the paper's.
+
+    EXPERIMENT: PAPER/EXPERIMENT, such as hu2022/fig3; see: fedleak list papers
+    """
     from fedleak.cli.measure import reproduce_command
 
-    raise typer.Exit(reproduce_command(experiment, quick, json, picture))
+    return reproduce_command(experiment, quick, json, picture)
 
 
 @app.command()
-def bench(
-    name: Annotated[str, typer.Argument(help="Which comparison: paillier.")],
-    json: JsonTarget = None,
-    quick: Annotated[bool, typer.Option(help="Fewer repetitions.")] = False,
-) -> None:
-    """Measure a ratio, both sides in one run."""
+@click.argument("name")
+@json_option
+@click.option("--quick/--no-quick", help="Fewer repetitions.")
+def bench(name: str, json: str | None, quick: bool) -> None:
+    """Measure a ratio, both sides in one run.
+
+    NAME: Which comparison: paillier.
+    """
     from fedleak.cli.measure import bench_command
 
     bench_command(name, json, quick)
 
 
 @app.command()
-def report(
-    source: Annotated[Path, typer.Argument(help="A report.json that an audit wrote, or its folder.")],
-    html: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
-    redact: Annotated[bool, typer.Option(help="Leave true values out, for sharing.")] = False,
-) -> None:
-    """Render a report again, without running anything again."""
+@click.argument("source", type=PATH)
+@click.option("--html", type=PATH, help="Write the page here.")
+@click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
+def report(source: Path, html: Path | None, redact: bool) -> None:
+    """Render a report again, without running anything again.
+
+    SOURCE: A report.json that an audit wrote, or its folder.
+    """
     from fedleak.cli.show import report_command
 
     report_command(source, html, redact)
 
 
 @app.command()
-def inspect(
-    transcript: Annotated[Path, typer.Argument(help="A transcript folder, as an audit writes it.")],
-    json: JsonTarget = None,
-) -> None:
-    """Show what a transcript holds: who sent what to whom, in which form."""
+@click.argument("transcript", type=PATH)
+@json_option
+def inspect(transcript: Path, json: str | None) -> None:
+    """Show what a transcript holds: who sent what to whom, in which form.
+
+    TRANSCRIPT: A transcript folder, as an audit writes it.
+    """
     from fedleak.cli.inspect import inspect_command
 
     inspect_command(transcript, json)
 
 
-def version(show: bool) -> None:
-    if show:
-        from fedleak import __version__
-
-        typer.echo(__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    show_version: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """The privacy scanner for federated learning: what can each partner reconstruct?"""
-
-
 def run() -> None:
     """Run a command; every error is one line and an exit code."""
     try:
-        app()
-    except Exception as error:
+        sys.exit(_run(sys.argv[1:]))
+    except (Exception, KeyboardInterrupt) as error:
         sys.exit(told(error))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Not by ``app()``: it makes exit code 1 of Ctrl-C and of a closed pipe, and that is a finding's."""
+    try:
+        with app.make_context("fedleak", list(arguments)) as context:
+            code: ExitCode | None = app.invoke(context)
+            return ExitCode.DONE if code is None else code
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        error.show()
+        return ExitCode.WRONG_INPUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+import click
 from rich.console import Group
 from rich.table import Table
 
@@ -27,10 +27,10 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
         write_json(result_json(result), json)
     if json != "-":
         plain_console().print(_table(result.rows))
-        typer.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
+        click.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
     if not result.complete:
         drawn = "" if picture is None else "; no picture is drawn of them"
-        typer.echo(f"fedleak: interrupted; the rows so far are kept{drawn}", err=True)
+        click.echo(f"fedleak: interrupted; the rows so far are kept{drawn}", err=True)
         return ExitCode.INTERRUPTED
     if picture is not None:
         draw(experiment.panels(result.rows), picture)
@@ -126,4 +126,4 @@ def bench_command(name: str, json: str | None, quick: bool) -> None:
     if json != "-":
         for key, value in result.items():
             if key.endswith("_ratio"):
-                typer.echo(f"{key:20s} {value:8.2f}  (above 1: fedleak is faster)")
+                click.echo(f"{key:20s} {value:8.2f}  (above 1: fedleak is faster)")

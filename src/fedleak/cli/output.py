@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import typer
+import click
 
 from fedleak.core.errors import WANTS_TRACEBACK, ExitCode, FedleakError, in_one_line, show_traceback
 
@@ -26,7 +26,7 @@ def write_json(value: Mapping[str, object], target: str) -> None:
     """``-`` is standard output; a file is written under a temporary name and then renamed."""
     text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     if target == "-":
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
         return
     from fedleak.storage import file_writing
 
@@ -38,7 +38,7 @@ def told(error: BaseException) -> ExitCode:
     if isinstance(error, BrokenPipeError):
         _close_output()
     with suppress(BrokenPipeError):  # nobody listens any more
-        typer.echo(f"fedleak: {_words(error)}", err=True)
+        click.echo(f"fedleak: {_words(error)}", err=True)
         show_traceback(error)
     if isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 from rich.table import Table
 
 from fedleak.cli.console import plain_console
@@ -31,7 +31,7 @@ def list_command(kind: str, json: str | None) -> None:
         if json == "-":
             return
     if not rows:
-        typer.echo(f"no {kind} yet")
+        click.echo(f"no {kind} yet")
         return
     table = Table("name", "what it does", "needs", "from", box=None, pad_edge=False)
     for row in rows:

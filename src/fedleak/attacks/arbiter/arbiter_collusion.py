@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +26,10 @@ from fedleak.core.payload import Array, CipherArray, Payload, digest
 from fedleak.core.transcript import OPENS
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
-from fedleak.crypto.paillier_cipher import PaillierPrivateKey, private_key_from_payload
 from fedleak.theory.inner_products import ArbiterCollusion as CollusionTheorem
+
+if TYPE_CHECKING:
+    from fedleak.crypto.paillier_cipher import PaillierPrivateKey
 
 RANK_TOLERANCE = 1e-10  # directions weaker than this, relative to the strongest, hold no usable digit
 TOUCHED = 1e-6  # a row with a larger part in the null space is not determined
@@ -179,4 +182,6 @@ class Opener:
 
 @lru_cache(maxsize=8)
 def _paillier(payload: Payload) -> PaillierPrivateKey:
+    from fedleak.crypto.paillier_cipher import private_key_from_payload  # gmpy2: a list of attacks needs none
+
     return private_key_from_payload(payload)

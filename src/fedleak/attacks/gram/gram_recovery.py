@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram
-from fedleak.attacks.gram.gram_search import search_gram
 from fedleak.attacks.residuals.outside_scores import mixed_scores, predict_scores
 from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.trajectory import read_trajectory
@@ -79,6 +78,8 @@ def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimat
     found = estimate_gram(trajectory, width, rng)
     if isinstance(found, GramEstimate) or trajectory.repeats:  # a recurring batch is solved by its rank already
         return ids, found
+    from fedleak.attacks.gram.gram_search import search_gram  # rarely come to
+
     searched = search_gram(trajectory, width, rng, noisy=bool(view.facts.outside_noise))
     if isinstance(searched, NotIdentified):
         searched = replace(searched, why=f"{found.why}; {searched.why}", rank=found.rank)

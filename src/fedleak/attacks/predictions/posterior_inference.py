@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.predictions.ensemble import invert_black_box
 from fedleak.attacks.predictions.equality_bayes import EqualityBayes, prior_of_columns
 from fedleak.attacks.predictions.generator import GenerativeRegression, GeneratorOptions, Observed, differentiable
-from fedleak.attacks.predictions.mixed_effects import invert_network
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.attacks.verdicts import model_not_revealed
 from fedleak.core.adversary import Capability, SecretKind
@@ -51,6 +49,8 @@ class PosteriorInference(Attack):
             how, values = "a regression on own columns", _network(case, case.model, share, rng)
             evidence["weight of the generator"] = share
         else:
+            from fedleak.attacks.predictions.ensemble import invert_black_box  # its prediction needs none of it
+
             prior = prior_of_columns(case.own, case.n_unknown)
             how, values = "an ensemble of draws", invert_black_box(case, prior, rng)
             evidence["prior mean"] = float(prior.mean[0])
@@ -72,6 +72,8 @@ def _generated_share(case: PredictionCase, model: NetworkModel) -> float:
 
 
 def _network(case: PredictionCase, model: NetworkModel, share: float, rng: np.random.Generator) -> FloatArray:
+    from fedleak.attacks.predictions.mixed_effects import invert_network  # its prediction needs none of it
+
     inverted = invert_network(case, model, rng)
     if share == 0:
         return inverted

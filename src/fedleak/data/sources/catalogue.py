@@ -7,7 +7,6 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError
 
 from fedleak.core.errors import DataError, nearest
 
@@ -135,6 +134,8 @@ WITHOUT_NETWORK = "download the table, then give its path, or put it into the fo
 
 def openml_frame(reference: str) -> tuple[pd.DataFrame, str | None, str]:
     """The table, its own target (None if it has no single one), and its exact id and version."""
+    from urllib.error import HTTPError
+
     from sklearn import datasets
 
     key: dict[str, object] = {"data_id": int(reference)} if reference.isdecimal() else {"name": reference}
