@@ -30,6 +30,7 @@ import numpy as np
 
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import FedleakError, OracleError, in_one_line
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
@@ -108,9 +109,12 @@ class Isolation:
                 self._preloaded.update(wanted)
 
     def chamber(self, view: View) -> Chamber:
-        """A process that holds the view."""
+        """A process that holds the view, for everybody who is in that place.
+
+        What one of them knows beforehand another may not: that comes with each attempt.
+        """
         place = self.views / f"{next(self._numbers):04d}"
-        save_view(replace(view, oracles={}), place)
+        save_view(replace(view, oracles={}, knowledge=Knowledge()), place)
         try:
             with self._lock:
                 loaded = frozenset(self._preloaded)
