@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from itertools import count
+
 import numpy as np
 import pytest
 
 from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.auditing import runner
+from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -15,7 +21,7 @@ from fedleak.core.whole.run import MemorySink
 from fedleak.defenses import inexact_sharing
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic
-from fedleak.trial import play
+from fedleak.trial import isolation, play
 from fedleak.trial.progress import Silent
 from scenarios import KEY, SMALL, changed
 
@@ -100,6 +106,35 @@ def test_an_interruption_is_no_failure(place, monkeypatch):
     monkeypatch.setattr(place, "run", raises(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         audited()
+
+
+def test_no_attack_begins_after_an_interruption(monkeypatch):
+    """One thread is about to begin when Ctrl-C comes: it must not start another server and attack for an hour."""
+    about_to_begin, numbers = threading.Event(), count()
+
+    def slow(*arguments):
+        if next(numbers):
+            about_to_begin.set()
+            time.sleep(1.0)
+        return draw_knowledge(*arguments)
+
+    class Interrupted(Silent):
+        attacks = False
+
+        def begin(self, what: str, total: int | None) -> None:
+            self.attacks = what.startswith("attacks")
+
+        def advance(self) -> None:
+            if self.attacks:
+                assert about_to_begin.wait(10)
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "draw_knowledge", slow)
+    scenario = parse_scenario(NAMED)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Interrupted(), jobs=2)
+    with pytest.raises(KeyboardInterrupt):
+        work.run()
+    assert isolation._SHARED == []
 
 
 @pytest.mark.parametrize("wanted", [True, False])

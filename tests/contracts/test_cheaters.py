@@ -15,6 +15,7 @@ from opaque import TARGET, attempt_on, opaque
 
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.oracle import Service
 from fedleak.core.payload import digest
 from fedleak.core.whole.randomness import Randomness, RunKey
@@ -140,6 +141,17 @@ def test_a_cheater_keeps_nothing_for_the_next_attempt(monkeypatch):
         assert told(("fintech",), case.task.target, isolated=isolated) == "kept: "
         assert told(("bank",), other, isolated=isolated) == second
         assert told(("fintech",), case.task.target, isolated=True) == "kept: "
+
+
+def test_what_one_adversary_knows_is_not_there_for_another_in_its_place():
+    case = situation("residual-sign")
+    played = replace(case.played, _chambers={})  # nobody has been in that place yet
+    cells = KnownCells(case.task.target.owner, np.arange(5), np.zeros(5, dtype=np.int64), np.ones(5))
+    for knowledge, why in ((Knowledge(cells=(cells,)), "5 cells"), (Knowledge(), "0 cells")):
+        found = played.attempt(
+            cheaters.KnowsWhatAnotherKnows, case.coalition, case.task.target, knowledge, scores=False
+        )
+        assert found.guess.why == why
 
 
 @pytest.mark.parametrize(

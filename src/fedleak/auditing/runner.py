@@ -21,7 +21,7 @@ from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import Sink
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
-from fedleak.trial.isolation import can_isolate, end_isolation, shared_isolation
+from fedleak.trial.isolation import can_isolate, shared_isolation
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
@@ -149,7 +149,7 @@ class Audit:
                     self._progress.advance()
             except BaseException:  # Ctrl-C: nobody waits for an attack of an hour
                 pool.shutdown(wait=False, cancel_futures=True)
-                end_isolation()
+                played.end()
                 raise
 
     def _attack(self, task: Task, played: Played, defense: str | None) -> Finding:

@@ -30,6 +30,7 @@ import numpy as np
 
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import FedleakError, OracleError, in_one_line
+from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
@@ -109,7 +110,10 @@ class Isolation:
                 self._preloaded.update(wanted)
 
     def chamber(self, view: View) -> Chamber:
-        """A process that holds the view."""
+        """A process that holds the view, for everybody who is in that place.
+
+        What one of them knows beforehand another may not: that comes with each attempt.
+        """
         place = self.views / f"{next(self._numbers):04d}"
         place.mkdir()
         try:
@@ -118,7 +122,7 @@ class Isolation:
                 wire = Wire(_passed_through(self._control, FOR_A_VIEW))
             chamber = Chamber(self, wire.connection, place, loaded)
             wire.send(Kind.LOAD, json.dumps(str(place)).encode())
-            _hand_over(wire, replace(view, oracles={}), place)
+            _hand_over(wire, replace(view, oracles={}, knowledge=Knowledge()), place)
             wire.receive()
         except (EOFError, OSError):
             shutil.rmtree(place, ignore_errors=True)

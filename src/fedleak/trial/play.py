@@ -29,6 +29,7 @@ from fedleak.trial.isolation import (
     ChamberGoneError,
     Limits,
     can_isolate,
+    end_isolation,
     shared_isolation,
 )
 from fedleak.trial.spent import Spent, timed_run
@@ -48,6 +49,7 @@ class Played:
     seconds: float
     _chambers: dict[tuple[str, ...], Chamber] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _over: threading.Event = field(default_factory=threading.Event)
 
     def seen_by(self, coalition: tuple[str, ...]) -> Facts:
         """The public facts, with what this coalition has to work with."""
@@ -111,12 +113,23 @@ class Played:
     def _chamber(self, view: View, attack: type[Attack]) -> Chamber:
         """One process holds what a coalition saw, for all its attempts."""
         with self._lock:
+            self._refuse_if_over()
             isolation = shared_isolation()
+            self._refuse_if_over()  # or this one is new, and nobody would end it
             isolation.preload([attack])
             held = self._chambers.get(view.coalition)
             if held is None or not held.suits(attack):
                 held = self._chambers[view.coalition] = isolation.chamber(view)
             return held
+
+    def end(self) -> None:
+        """Attempts that run are ended, and none begins any more, whichever thread is just about to."""
+        self._over.set()
+        end_isolation()
+
+    def _refuse_if_over(self) -> None:
+        if self._over.is_set():
+            raise AttackFailedError("attacks were ended from outside")
 
 
 def _answer_here(attack: Attack | type[Attack], view: View, rng: np.random.Generator) -> Answer:
