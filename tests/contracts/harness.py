@@ -27,7 +27,8 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.truth import SecretValues
 from fedleak.storage import guess_to_bytes
 from fedleak.trial.attempt import Attempt
-from fedleak.trial.isolation import Isolation, Limits
+from fedleak.trial.conversation import Limits
+from fedleak.trial.isolation import Isolation
 from fedleak.trial.play import NO_LIMITS, Played, play
 
 CONTROLS = Path(__file__).parent / "controls"

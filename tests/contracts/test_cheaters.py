@@ -24,7 +24,7 @@ from fedleak.metrics.cell_metrics import LabelAccuracy
 from fedleak.storage import guess_to_bytes
 from fedleak.trial import landlock
 from fedleak.trial.attempt import Failure, scored
-from fedleak.trial.isolation import AttackFailedError
+from fedleak.trial.conversation import AttackFailedError
 from fedleak.trial.play import play
 
 NOISE = GaussianNoise(sigma=5.0)

@@ -9,7 +9,7 @@ from harness import ATTACK_NAMES, situation
 from fedleak.attacks import ATTACKS
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.storage import guess_to_bytes
-from fedleak.trial.isolation import AttackFailedError
+from fedleak.trial.conversation import AttackFailedError
 
 NOISE = GaussianNoise(sigma=5.0)
 

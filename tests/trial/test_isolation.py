@@ -29,7 +29,8 @@ from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.storage import guess_to_bytes
 from fedleak.trial import landlock
 from fedleak.trial.attempt import Failure
-from fedleak.trial.isolation import Isolation, Limits, end_isolation, shared_isolation
+from fedleak.trial.conversation import Limits
+from fedleak.trial.isolation import Isolation, end_isolation, shared_isolation
 from fedleak.trial.play import Played, play
 from fedleak.trial.wire import described
 from prediction_runs import unit_federation

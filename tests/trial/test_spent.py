@@ -8,7 +8,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import FileFormatError, RunError
 from fedleak.core.whole.randomness import Randomness
 from fedleak.protocols.prediction.served_model import PredictionSettings
-from fedleak.trial.isolation import Limits
+from fedleak.trial.conversation import Limits
 from fedleak.trial.play import Played, play
 from fedleak.trial.spent import Spent
 from prediction_runs import unit_federation

@@ -11,30 +11,27 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from fedleak.core.attack import Attack, Guess, Status
-from fedleak.core.errors import FedleakError, OracleError, in_one_line
+from fedleak.core.attack import Attack, Guess
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
-from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes, save_view
+from fedleak.storage.view_and_guess import save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
+from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
 from fedleak.trial.spent import Spent
 from fedleak.trial.wire import Kind, Request, Wire, described
 
@@ -43,23 +40,6 @@ KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_
 TRUSTED = frozenset({"fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
 MAX_SENT_BYTES = 1 << 27  # of a view; a larger one never stands in memory as a whole
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Of one attempt; None is no limit."""
-
-    wall_seconds: float | None = None
-    memory_bytes: int | None = None
-
-
-class AttackFailedError(Exception):
-    """An attack raised, crashed, or was ended. ``skipped``: it lacks something, which is no failure of its own."""
-
-    def __init__(self, why: str, *, skipped: bool = False, trace: str = "") -> None:
-        super().__init__(why)
-        self.skipped = skipped
-        self.trace = trace
 
 
 class ChamberGoneError(AttackFailedError):
@@ -183,91 +163,17 @@ class Chamber:
         finally:
             conversation.end()
 
-    def _begun(self, view: View, limits: Limits) -> _Conversation:
+    def _begun(self, view: View, limits: Limits) -> Conversation:
         with self._lock, suppress(EOFError, OSError):
             wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
             try:
-                return _Conversation(wire, view.oracles, limits)
+                return Conversation(wire, view.oracles, limits)
             except (EOFError, OSError):
                 wire.close()
         self._gone = True
         if self._isolation.closed:
             raise AttackFailedError("attacks were ended from outside")
         raise ChamberGoneError("the process that holds the view is gone")
-
-
-class _Conversation:
-    """With one attempt, from its start to its guess."""
-
-    def __init__(self, wire: Wire, oracles: Mapping[str, Oracle], limits: Limits) -> None:
-        _, number = wire.receive()
-        self._process = os.pidfd_open(int(number))  # a number could be another process's by the time it is used
-        self._wire = wire
-        self._oracles = oracles
-        self._limits = limits
-        self._until = None if limits.wall_seconds is None else time.monotonic() + limits.wall_seconds
-        self._interim: Guess | None = None
-        self.spent: Spent | None = None
-
-    def guess(self, request: bytes) -> Guess:
-        try:
-            self._wire.send(Kind.REQUEST, request)
-            while True:
-                kind, body = self._wire.receive(self._until)
-                if kind is Kind.GUESS:
-                    return guess_from_bytes(body)
-                self._handle(kind, body)
-        except TimeoutError:
-            return self._ended(f"it took longer than the {self._limits.wall_seconds:g} s that it was given")
-        except (EOFError, ConnectionError):
-            return self._ended("its process ended without an answer: it crashed, or the system ended it")
-        except AttackFailedError:
-            raise
-        except Exception as error:  # whatever comes of reading what a stranger's code sent is that code's failure
-            raise AttackFailedError(f"its answer cannot be read: {in_one_line(error)}") from error
-
-    def _handle(self, kind: Kind, body: bytes) -> None:
-        if kind is Kind.QUERY:
-            self._answer(body)
-        elif kind is Kind.INTERIM:
-            self._interim = guess_from_bytes(body)
-        elif kind is Kind.SPENT:
-            self.spent = Spent.from_bytes(body)
-        elif kind is Kind.FAILURE:
-            told = json.loads(body)
-            error, message, trace = (str(told[name]) for name in ("error", "message", "trace"))
-            skipped = told["skipped"] is True
-            raise AttackFailedError(message if skipped else _in_one_line(error, message), skipped=skipped, trace=trace)
-
-    def _answer(self, body: bytes) -> None:
-        name, _, query = body.partition(b"\n")
-        try:
-            answer = self._oracles[name.decode()].query(payload_from_bytes(query))
-        except Exception as error:  # the query is the attack's, so the failure is too
-            kind = type(error).__name__ if isinstance(error, FedleakError) else OracleError.__name__
-            reply = Kind.REFUSAL, json.dumps({"error": kind, "message": str(error)}).encode()
-        else:
-            reply = Kind.ANSWER, pickle.dumps(answer)
-        with suppress(ConnectionError):  # who does not wait for the answer may have sent its guess all the same
-            self._wire.send(*reply)
-
-    def _ended(self, why: str) -> Guess:
-        """What the attack had told so far is its answer, and never more than a part."""
-        if self._interim is None:
-            raise AttackFailedError(why)
-        return replace(self._interim, status=Status.UNDETERMINED, why=f"{why}; this is what it had until then")
-
-    def end(self) -> None:
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._process, signal.SIGKILL)
-        os.close(self._process)
-        self._wire.close()
-
-
-def _in_one_line(error: str, message: str) -> str:
-    """As ``in_one_line`` has it, of an error that is told and not here."""
-    text = " ".join(message.split())
-    return f"{error}: {text}" if text else error
 
 
 def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:

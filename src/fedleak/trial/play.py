@@ -23,15 +23,8 @@ from fedleak.core.whole.run import MemorySink, Run, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.attempt import Attempt, Failure, scored
-from fedleak.trial.isolation import (
-    AttackFailedError,
-    Chamber,
-    ChamberGoneError,
-    Limits,
-    can_isolate,
-    end_isolation,
-    shared_isolation,
-)
+from fedleak.trial.conversation import AttackFailedError, Limits
+from fedleak.trial.isolation import Chamber, ChamberGoneError, can_isolate, end_isolation, shared_isolation
 from fedleak.trial.spent import Spent, timed_run
 
 NO_LIMITS = Limits()
