@@ -45,14 +45,16 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
 
 
 def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
-    """One decision over the attempts of all runs. The first attempt lends its words and its picture."""
+    """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
+    order runs are told must not decide whether something leaks."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
     if not answered:
         outcome = Outcome.SKIPPED if all(failure.skipped for failure in failures) else Outcome.ERRORED
         return unanswered(question, outcome, failures[0].why, seconds)
-    first, guess = answered[0], answered[0].guess
+    first = next((attempt for attempt in answered if attempt.scores), answered[0])
+    guess = first.guess
     evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
     silent = replace(unanswered(question, _outcome(guess.status, None), guess.why, seconds), evidence=evidence)
     mains = [attempt.scores[0] for attempt in answered if attempt.scores]
