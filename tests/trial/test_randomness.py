@@ -38,6 +38,9 @@ def test_secret_streams_differ_by_key_owner_and_purpose_and_not_by_seed():
         draws(other.secret("a", "b")),
         draws(one.attack("a", ("b",), "c", 0)),
         draws(one.attack("a", ("b",), "c", 1)),
+        draws(one.attack("a", ("b",), "d", 0)),
+        draws(one.attack("a", ("b", "d"), "c", 0)),
+        draws(one.attack("d", ("b",), "c", 0)),
         draws(one.public("a", "b")),
     ]
     assert len(set(found)) == len(found)
