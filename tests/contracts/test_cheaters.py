@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 
@@ -10,7 +11,7 @@ import memory_cheaters as cheaters
 import numpy as np
 import pytest
 from cheaters import SearchesTheMemory
-from harness import situation
+from harness import Surroundings, situation
 from opaque import TARGET, attempt_on, opaque
 
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
@@ -25,6 +26,7 @@ from fedleak.storage import guess_to_bytes
 from fedleak.trial import landlock
 from fedleak.trial.attempt import Failure, scored
 from fedleak.trial.conversation import AttackFailedError
+from fedleak.trial.isolation import Isolation
 from fedleak.trial.play import play
 
 NOISE = GaussianNoise(sigma=5.0)
@@ -186,3 +188,14 @@ def test_a_cheater_that_goes_around_python_is_refused_by_the_kernel(here, monkey
         monkeypatch.chdir(here.folder)
         assert guess_to_bytes(case.attempt(cheaters.GoesAroundPython, isolated=False).guess) != honest
     assert here.guess(cheaters.GoesAroundPython, case, case.played.federation) == honest
+
+
+@pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
+def test_data_that_lie_beside_code_are_refused_too(tmp_path, monkeypatch):
+    """Whoever starts an audit in the folder of the data has that folder among those that code comes from."""
+    case = situation("residual-sign")
+    monkeypatch.syspath_prepend(tmp_path)
+    with closing(Isolation(folder=tmp_path)) as isolation:
+        beside = Surroundings(tmp_path, isolation)
+        honest = beside.guess(ResidualSign, case, case.played.federation)
+        assert beside.guess(cheaters.GoesAroundPython, case, case.played.federation) == honest

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -36,18 +36,23 @@ def version() -> int:
     return max(int(_LIBC.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)), 0)
 
 
-def read_only_within(folders: Iterable[Path]) -> None:
-    """From now on this process, and those that it forks, open files below these folders alone, and only to read."""
+def read_only_within(places: Iterable[Path], *, listed: Iterable[Path] = ()) -> None:
+    """From now on this process, and those that it forks, open files below these places alone, and only to read.
+
+    Of the folders that are ``listed``, it can also see what they hold.
+    """
     found = version()
     if found:
         rights = (1 << _FILE_RIGHTS.get(found, _NEWEST_FILE_RIGHTS)) - 1
-        _restrict(rights, _TCP if found >= _TCP_SINCE else 0, list(folders))
+        readable = dict.fromkeys(listed, _READ_DIR)
+        readable |= {path: _READ_FILE | _READ_DIR if path.is_dir() else _READ_FILE for path in places}
+        _restrict(rights, _TCP if found >= _TCP_SINCE else 0, readable)
 
 
 def alone() -> None:
     """From now on this process sends no signal to others, and looks into none."""
     if version() >= _SCOPES_SINCE:
-        _restrict(0, 0, [], scopes=_SCOPES)
+        _restrict(0, 0, {}, scopes=_SCOPES)
 
 
 def of_the_loader() -> list[Path]:
@@ -55,27 +60,26 @@ def of_the_loader() -> list[Path]:
     return [Path(path) for path in (*OF_THE_LOADER, *named) if path]
 
 
-def _restrict(file_rights: int, tcp_rights: int, readable: Sequence[Path], *, scopes: int = 0) -> None:
+def _restrict(file_rights: int, tcp_rights: int, readable: Mapping[Path, int], *, scopes: int = 0) -> None:
     fields = [file_rights, tcp_rights, scopes]
     while fields and not fields[-1]:  # an older kernel takes a shorter record, and a newer one fills it with zeros
         fields.pop()
     record = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _called(_CREATE_RULESET, record, ctypes.c_size_t(len(record)), 0)
     try:
-        for path in readable:
-            _allow_reading(ruleset, path)
+        for path, rights in readable.items():
+            _allow(ruleset, path, rights)
         _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # without privileges the kernel asks for it
         _called(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow_reading(ruleset: int, path: Path) -> None:
+def _allow(ruleset: int, path: Path, rights: int) -> None:
     descriptor = _LIBC.open(os.fsencode(path), os.O_PATH | os.O_CLOEXEC)  # past the hooks, which are on already
     if descriptor < 0:
         return
     try:
-        rights = _READ_FILE | _READ_DIR if path.is_dir() else _READ_FILE
         _called(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
     finally:
         os.close(descriptor)

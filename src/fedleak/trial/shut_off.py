@@ -111,7 +111,9 @@ def shut_off_view(view: Path, views: Path, code: Sequence[Path]) -> None:
                 raise PermissionError(f"an attack may not touch {path}")
 
     sys.addaudithook(refuse)
-    landlock.read_only_within([own, *_installed(), *code, *landlock.of_the_loader()])
+    apart = [folder.resolve() for folder in code if not _within(folder.resolve(), _installed())]
+    of_code = [path for folder in apart for path in _code_in(folder)]
+    landlock.read_only_within([own, *_installed(), *of_code, *landlock.of_the_loader()], listed=apart)
 
 
 def shut_off_attempt() -> None:
@@ -123,6 +125,13 @@ def shut_off_attempt() -> None:
 
     sys.addaudithook(refuse)
     landlock.alone()
+
+
+def _code_in(folder: Path) -> list[Path]:
+    """Modules and packages: whoever starts an audit beside the data has the data in a folder of code."""
+    with suppress(OSError):
+        return [path for path in folder.iterdir() if path.suffix in CODE_SUFFIXES or (path / "__init__.py").is_file()]
+    return []
 
 
 def _installed() -> list[Path]:
