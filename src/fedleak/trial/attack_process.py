@@ -23,6 +23,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy.random  # noqa: F401  (every request brings a generator, and numpy loads this when it is first used)
+
 from fedleak.core import errors
 from fedleak.core.attack import Attack, Guess
 from fedleak.core.errors import FedleakError, OracleError

@@ -32,7 +32,7 @@ class GramRecovery(Attack):
     summary = "solves the movement of the victim's scores for the inner products of all its rows"
     reference = Reference("li2021", "section 4.1, eq. 3 (also hu2022, theorem 3.6)")
     requires = OWN_PART
-    preloads = ("scipy.linalg",)
+    preloads = ("scipy.linalg", "fedleak.attacks.gram.gram_search")
     produces = SecretKind.GRAM
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -30,7 +30,7 @@ class GramInversion(Attack):
     summary = "turns the recovered inner products onto the known cells: the victim's whole table"
     reference = Reference("li2021", "sections 4.1 to 4.4")
     requires = WITH_LABELS | {Capability.KNOWN_CELLS}
-    preloads = ("scipy.linalg", "scipy.optimize")
+    preloads = ("scipy.linalg", "scipy.optimize", "fedleak.attacks.gram.gram_search")
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

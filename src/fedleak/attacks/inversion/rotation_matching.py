@@ -52,7 +52,7 @@ class RotationMatching(Attack):
     summary = "closes the rotation of the inner products by what is known of the columns, without known cells"
     reference = Reference("fedleak", "beyond li2021, section 4.3")
     requires = WITH_LABELS
-    preloads = ("scipy.linalg", "scipy.optimize")
+    preloads = ("scipy.linalg", "scipy.optimize", "fedleak.attacks.gram.gram_search")
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:

@@ -33,7 +33,12 @@ class PosteriorInference(Attack):
     summary = "the unknown columns' posterior mean, from own columns and all predictions, for any model"
     reference = Reference("fedleak", "in place of luo2021, section V")
     requires = frozenset({Capability.OWN_FEATURES, Capability.MODEL, Capability.PREDICTIONS})
-    preloads = ("scipy.linalg", "scipy.special")
+    preloads = (
+        "scipy.linalg",
+        "scipy.special",
+        "fedleak.attacks.predictions.ensemble",
+        "fedleak.attacks.predictions.mixed_effects",
+    )
     produces = SecretKind.FEATURES
     measured_by = "mse-per-feature"
 
