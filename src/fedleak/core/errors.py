@@ -147,8 +147,13 @@ WANTS_TRACEBACK = "FEDLEAK_TRACEBACK"  # an environment variable: any text but t
 
 def in_one_line(error: BaseException) -> str:
     """TypeName: message."""
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return name_and_message(type(error).__name__, str(error))
+
+
+def name_and_message(name: str, message: str) -> str:
+    """The same of an error that is only told of, such as one from another process."""
+    text = " ".join(message.split())
+    return f"{name}: {text}" if text else name
 
 
 def show_traceback(error: BaseException) -> None:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from fedleak.core.attack import Guess, Status
-from fedleak.core.errors import FedleakError, OracleError, in_one_line
+from fedleak.core.errors import FedleakError, OracleError, in_one_line, name_and_message
 from fedleak.core.oracle import Oracle
 from fedleak.storage.view_and_guess import guess_from_bytes, payload_from_bytes
 from fedleak.trial.spent import Spent
@@ -81,7 +81,8 @@ class Conversation:
             told = json.loads(body)
             error, message, trace = (str(told[name]) for name in ("error", "message", "trace"))
             skipped = told["skipped"] is True
-            raise AttackFailedError(message if skipped else _in_one_line(error, message), skipped=skipped, trace=trace)
+            why = message if skipped else name_and_message(error, message)
+            raise AttackFailedError(why, skipped=skipped, trace=trace)
 
     def _answer(self, body: bytes) -> None:
         name, _, query = body.partition(b"\n")
@@ -106,9 +107,3 @@ class Conversation:
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
         os.close(self._process)
         self._wire.close()
-
-
-def _in_one_line(error: str, message: str) -> str:
-    """As ``in_one_line`` has it, of an error that is told and not here."""
-    text = " ".join(message.split())
-    return f"{error}: {text}" if text else error

@@ -81,7 +81,7 @@ class Played:
         kind = attack if isinstance(attack, type) else type(attack)
         view = self.view(coalition, target, knowledge, facts=facts)
         rng = self.randomness.attack(kind.name, coalition, str(target), repeat)
-        known = view.knowledge
+        known = view.knowledge  # as declared: in this process an attack could put something else there
         apart = isolated and can_isolate()
         began = time.perf_counter()
         result, spent = self._answer(attack, view, rng, limits) if apart else _answer_here(attack, view, rng)
