@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
+from fedleak.core.finding import (
+    Better,
+    Exhibit,
+    Finding,
+    Mode,
+    Outcome,
+    Report,
+    RunSummary,
+    Score,
+    Severity,
+    Theory,
+)
 
 BANK_LABELS = Secret(SecretKind.LABELS, "bank")
 BANK_FEATURES = Secret(SecretKind.FEATURES, "bank")
@@ -230,6 +241,17 @@ def _bank_findings() -> tuple[Finding, ...]:
             "the budget of 10,000 restarts ended with two solutions that fit equally well",
             Theory("partial", ("successive scores differ by a known step",)),
             seconds=60.0,
+        ),
+        Finding(
+            bank,
+            Mode.PASSIVE,
+            "score-sum",
+            FINTECH_SCORES,
+            None,
+            Outcome.UNCHECKED,
+            "one solution fits every round; the capture came without the partner's data",
+            Theory("unknown", ()),
+            seconds=0.4,
         ),
     )
 

@@ -57,6 +57,7 @@ class Outcome(StrEnum):
     NO_LEAK = "no_leak"
     NOT_IDENTIFIABLE = "not_identifiable"
     UNDETERMINED = "undetermined"
+    UNCHECKED = "unchecked"  # the attack answered, and there is no truth to hold the answer against
     SKIPPED = "skipped"
     ERRORED = "errored"
 
@@ -103,6 +104,27 @@ class Exhibit:
         object.__setattr__(self, "guessed", freeze(self.guessed))
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What the attack itself says of its answer, before anybody holds it against the truth."""
+
+    status: str  # of the guess: recovered, partial, not_identifiable or undetermined
+    n_cells: int  # that it gave a value for
+    confidence: float | None = None  # mean over those cells, 0 to 1; None where the attack states none
+
+
+@dataclass(frozen=True)
+class ColumnResult:
+    """How one column of the secret came out. ``None`` where nothing can be said of it."""
+
+    column: str
+    n: int  # cells that were scored
+    error: float | None  # mean absolute, in shares of the column's range
+    baseline_error: float | None  # the same of the best guess from the knowledge alone
+    correlation: float | None  # of guessed with true values
+    cells_recovered: float | None  # share to within 1 % of the range
+
+
 @dataclass(frozen=True, eq=False)
 class Finding:
     adversary: tuple[str, ...]
@@ -117,6 +139,9 @@ class Finding:
     score: Score | None = None  # of the secret's main metric; None where nothing was measured
     further_scores: tuple[Score, ...] = ()
     cells_recovered: float | None = None
+    columns: tuple[ColumnResult, ...] = ()
+    claim: Claim | None = None  # None where the attack gave no answer
+    certificate: str = ""  # what in the view alone proves the answer; empty where nothing does
     evidence: tuple[tuple[str, str], ...] = ()
     exhibit: Exhibit | None = None
     seconds: float = 0.0

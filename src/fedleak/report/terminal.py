@@ -30,6 +30,7 @@ STYLES = {
     Outcome.NO_LEAK: "green",
     Outcome.NOT_IDENTIFIABLE: "cyan",
     Outcome.UNDETERMINED: "yellow",
+    Outcome.UNCHECKED: "yellow",
     Outcome.SKIPPED: "dim",
     Outcome.ERRORED: "yellow",
 }

@@ -138,6 +138,7 @@ OUTCOME_WORDS = {
     Outcome.NO_LEAK: "no leak found",
     Outcome.NOT_IDENTIFIABLE: "not identifiable",
     Outcome.UNDETERMINED: "undetermined",
+    Outcome.UNCHECKED: "unchecked",
     Outcome.SKIPPED: "skipped",
     Outcome.ERRORED: "errored",
 }
@@ -146,6 +147,7 @@ OUTCOME_MEANING = {
     Outcome.NO_LEAK: "This attack did no better than prior knowledge alone; another one might.",
     Outcome.NOT_IDENTIFIABLE: "Several secrets fit what the adversary sees, so this attack cannot tell which is true.",
     Outcome.UNDETERMINED: "The attack ended without deciding, for want of budget or evidence.",
+    Outcome.UNCHECKED: "The attack answered; there is no truth here to hold its answer against.",
     Outcome.SKIPPED: "The attack was not run: something that it needs was missing.",
     Outcome.ERRORED: "The attack failed while it ran.",
 }
