@@ -17,7 +17,7 @@ from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColum
 from fedleak.core.oracle import Answer, Exchange, OracleSpec, ReplayOracle
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree
 from fedleak.core.steps import Role
-from fedleak.core.transcript import EVERYONE, Message, Record
+from fedleak.core.transcript import EVERYONE, Message, Record, StoredSequence
 from fedleak.core.view import View
 from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.storage.segments import DTYPES
@@ -177,7 +177,7 @@ def same(one: object, other: object) -> bool:
         return type(one) is type(other) and all(
             same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
         )
-    if isinstance(one, list | tuple) or type(one).__name__ == "StoredSequence":
+    if isinstance(one, list | tuple | StoredSequence):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, float) and isinstance(other, float):
         return (isnan(one) and isnan(other)) or repr(one) == repr(other)

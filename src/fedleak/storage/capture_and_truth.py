@@ -17,7 +17,7 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured, Sink
 from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.storage.folder import FolderKind
-from fedleak.storage.folder_reader import FolderReader, Lines
+from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.strict_json import Malformed, shown
@@ -76,12 +76,12 @@ def save_capture(
 
 def load_capture(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Captured:
     folder = FolderReader(Path(path), CAPTURE, limits)
-    messages = Lines()
+    messages = MessageLines()
     records = {party: Lines() for party in folder.content.locals}
     for line, entry in folder.entries():
         match entry:
             case Message():
-                messages.add(line, entry.step)
+                messages.add_message(line, entry)
             case LocalRecord(party, record):
                 records[party].add(line, record.name)
     return Captured(
