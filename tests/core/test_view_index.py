@@ -7,7 +7,6 @@ from weakref import ref
 import numpy as np
 
 from federations import run, sealed, seen, vertical
-from fedleak.core import steps
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.facts import Facts
 from fedleak.core.payload import CipherArray, Scalar, digest
@@ -15,6 +14,7 @@ from fedleak.core.transcript import EVERYONE, OPENS, Message, Record, StoredMess
 from fedleak.core.view import View
 from fedleak.core.whole.run import Run
 from fedleak.core.whole.truth import Truth
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.storage import load_view, save_view
 
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -33,7 +33,7 @@ def counted(items, key):
 
 
 def test_only_what_is_asked_for_is_read():
-    kinds = [steps.BATCH if number % 10 == 0 else steps.PUBLIC_KEY for number in range(200)]
+    kinds = [linear.BATCH if number % 10 == 0 else linear.PUBLIC_KEY for number in range(200)]
     messages, read = counted(
         [Message(step.name, n, "bank", "fintech", Scalar(n)) for n, step in enumerate(kinds)], lambda m: m.step
     )
@@ -41,8 +41,8 @@ def test_only_what_is_asked_for_is_read():
         [Record("s", n, "rare" if n == 7 else "common", Scalar(n)) for n in range(50)], lambda r: r.name
     )
     view = View(("fintech",), LABELS, Facts("p", ()), messages, {"fintech": records})
-    assert [message.round for message in view.at(steps.BATCH)] == list(range(0, 200, 10))
-    assert [message.round for message in view.at(steps.BATCH, receiver="bank")] == []
+    assert [message.round for message in view.at(linear.BATCH)] == list(range(0, 200, 10))
+    assert [message.round for message in view.at(linear.BATCH, receiver="bank")] == []
     assert set(read) == set(range(0, 200, 10))
     assert [record.round for record in view.records("rare")] == [7]
     assert list(view.records("none")) == []
@@ -56,11 +56,11 @@ def test_a_loaded_view_finds_what_the_view_in_memory_does(tmp_path):
     view = seen(result, ("fintech",), LABELS)
     save_view(view, tmp_path / "view")
     loaded = load_view(tmp_path / "view")
-    for step in (steps.BATCH, steps.PUBLIC_KEY, steps.ENCRYPTED_LOSS):
+    for step in (linear.BATCH, linear.PUBLIC_KEY, linear.ENCRYPTED_LOSS):
         here, there = list(view.at(step)), list(loaded.at(step))
         assert [m.round for m in here] == [m.round for m in there]
         assert [digest(m.payload) for m in here] == [digest(m.payload) for m in there]
-    assert any(True for _ in view.at(steps.BATCH))
+    assert any(True for _ in view.at(linear.BATCH))
     for name in ("gradient", "weights", "nothing"):
         assert [digest(r.value) for r in view.records(name)] == [digest(r.value) for r in loaded.records(name)]
 
@@ -87,13 +87,13 @@ def stored_run(messages, records=None) -> tuple[Run, list[int]]:
 
 def test_a_coalitions_messages_are_found_without_reading_any():
     ways = [("bank", "fintech"), ("bank", "shop"), ("shop", EVERYONE), ("shop", "bank")]
-    kinds = [steps.BATCH, steps.PUBLIC_KEY]
+    kinds = [linear.BATCH, linear.PUBLIC_KEY]
     sent = [Message(kinds[n // 4 % 2].name, n, *ways[n % 4], Scalar(n)) for n in range(40)]
     result, read = stored_run(sent)
     view = result.view(("fintech",), LABELS, FACTS)
     assert len(view.messages) == 20
     assert read == []
-    assert [message.round for message in view.at(steps.BATCH)] == [
+    assert [message.round for message in view.at(linear.BATCH)] == [
         n for n in range(40) if n % 4 in (0, 2) and n % 8 < 4
     ]
     assert all(n % 8 < 4 for n in read)

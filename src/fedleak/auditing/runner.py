@@ -12,13 +12,14 @@ from fedleak.auditing.advisor import advice
 from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario
-from fedleak.auditing.scenario_file import defense_label, scenario_json
+from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import Sink
+from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
@@ -127,7 +128,8 @@ class Audit:
         if planned.deviation:
             name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
-        with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
+        steps = PROTOCOLS.get(self._scenario.protocol).named_steps
+        with WatchedSink(self._sink_for(_folder_name(name)), self._progress, steps) as sink:
             # The same randomness for every run: runs differ by their defense and deviation, not by luck.
             return play(
                 planned.federation,
@@ -175,7 +177,6 @@ class Audit:
             coalition,
             task.target,
             knowledge,
-            facts=task.facts,
             isolated=self._isolated,
         )
 
@@ -199,7 +200,7 @@ def _folder_name(name: str) -> str:
 
 
 def _label(planned: PlannedRun) -> str | None:
-    return defense_label(planned.defense) if planned.defense else None
+    return planned.defense.label if planned.defense else None
 
 
 MEASURED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Array, ScalarValue
+from fedleak.core.payload import Array
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
+from fedleak.protocols.prediction import vocabulary as prediction
 
 MODES = ("down", "nearest")
 
 
 def at_confidences(act: Any) -> tuple[Hook[Any], ...]:
     """A hook on the confidences as they leave the joint computation."""
-    return (Hook(steps.CONFIDENCES, HookKind.SEND, steps.JOINT_COMPUTATION, act),)
+    return (Hook(prediction.CONFIDENCES, HookKind.SEND, prediction.JOINT_COMPUTATION, act),)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Rounding(Defense):
     name = "rounding"
     summary = "rounds the confidences to a few decimal digits before they are revealed"
     reference = Reference("luo2021", "section VII, fig. 11")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     digits: int = setting(1, "decimal digits that are kept", unit="digits")
     mode: str = setting("down", "towards zero, as the paper says, or to the nearest, as its code does", choices=MODES)
@@ -40,8 +40,7 @@ class Rounding(Defense):
             raise InputError(f"mode of rounding must be one of {', '.join(MODES)}; got {self.mode!r}")
 
     def declare(self, facts: Facts) -> Facts:
-        known: dict[str, ScalarValue] = {"confidence_digits": self.digits, "confidence_rounding": self.mode}
-        return replace(facts, options={**facts.options, **known})
+        return facts.with_own(prediction.PredictionFacts, confidence_digits=self.digits, confidence_rounding=self.mode)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(self._round)
@@ -59,7 +58,7 @@ class ConfidenceNoise(Defense):
     name = "confidence-noise"
     summary = "adds Gaussian noise to the confidences before they are revealed"
     reference = Reference("fedleak", "beside luo2021, section VII")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     sigma: float = setting(0.05, "standard deviation of the noise on a confidence")
 
@@ -68,7 +67,7 @@ class ConfidenceNoise(Defense):
             raise InputError(f"sigma of confidence-noise must be above 0; got {self.sigma}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "confidence_noise": self.sigma})
+        return facts.with_own(prediction.PredictionFacts, confidence_noise=self.sigma)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(self._add_noise)
@@ -84,10 +83,10 @@ class TopLabel(Defense):
     name = "top-label"
     summary = "reveals the predicted class alone, without confidences"
     reference = Reference("luo2021", "section VII, the end of rounding")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "top_label": True})
+        return facts.with_own(prediction.PredictionFacts, top_label=True)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(_one_hot)

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.residuals.own_side import number_option, rate_of
+from fedleak.attacks.residuals.own_side import l2_of, rate_of
 from fedleak.attacks.verdicts import from_assessment
-from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, CipherArray, Payload, digest
-from fedleak.core.transcript import OPENS
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.theory.inner_products import ArbiterCollusion as CollusionTheorem
 
 if TYPE_CHECKING:
@@ -96,12 +95,12 @@ def _read(view: View) -> _System:
     residuals = _residuals(view)
     gradients = {
         record.round: record.value.values
-        for record in view.records(f"gradient-of-{view.target.owner}")
+        for record in view.records(linear.GRADIENT_OF.of(view.target.owner))
         if isinstance(record.value, Array)
     }
     batches = {
         m.round: np.asarray(m.payload.values, dtype=np.int64)
-        for m in view.at(steps.BATCH)
+        for m in view.at(linear.BATCH)
         if isinstance(m.payload, Array)
     }
     rounds = sorted(set(residuals) & set(gradients) & set(batches))
@@ -109,7 +108,7 @@ def _read(view: View) -> _System:
         raise MissingFromViewError("the view holds no round with a batch, its residuals and the victim's gradient")
     ids = np.unique(np.concatenate([batches[number] for number in rounds]))
     position = positions_of(ids)
-    l2 = number_option(view.facts, "l2", 0.0)
+    l2 = l2_of(view.facts)
     design = np.zeros((len(rounds), len(ids) + (1 if l2 else 0)))
     targets = np.zeros((len(rounds), len(gradients[rounds[0]])))
     walked = np.zeros(targets.shape[1])
@@ -126,7 +125,7 @@ def _read(view: View) -> _System:
 def _residuals(view: View) -> dict[int, FloatArray]:
     """Opened residuals by round; the active party sends the same ciphertexts to every passive one."""
     opener, found = Opener(view), {}
-    for message in view.at(steps.ENCRYPTED_RESIDUAL):
+    for message in view.at(linear.ENCRYPTED_RESIDUAL):
         if message.round not in found and isinstance(message.payload, CipherArray):
             found[message.round] = opener.open(message.payload)
     return found
@@ -159,18 +158,18 @@ class Opener:
     """A real key decrypts; for the ideal cipher the key holder's records stand in, under the ciphertext's digest."""
 
     def __init__(self, view: View) -> None:
-        self._keys = [record.value for record in view.records("private-key")]
+        self._keys = [record.value for record in view.records(linear.PRIVATE_KEY)]
         if not self._keys:
             raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no private key")
         self._opened = {
             record.name: record.value.values
             for name in view.coalition
             for record in view.locals.get(name, ())
-            if record.name.startswith(OPENS) and isinstance(record.value, Array)
+            if linear.OPENED_BY_KEY.covers(record.name) and isinstance(record.value, Array)
         }
 
     def open(self, encrypted: CipherArray) -> FloatArray:
-        known = self._opened.get(OPENS + digest(encrypted))
+        known = self._opened.get(linear.OPENED_BY_KEY.of(digest(encrypted)).name)
         if known is not None:
             return np.asarray(known, dtype=np.float64)
         for payload in self._keys:

@@ -23,6 +23,7 @@ from fedleak.core.view import View
 from fedleak.models.inversion.cell_intervals import cell_intervals
 from fedleak.models.inversion.equations import Equations, ScoreEquations, linear_equations, rounding_errors
 from fedleak.models.score_models import LinearModel, Link
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 from fedleak.theory.prediction_bounds import ExactEquations
 
 ZERO_FLOOR = 1e-9
@@ -58,8 +59,9 @@ class EqualitySolving(Attack):
 
 def predicted(facts: Facts) -> Prediction:
     """Exact where the theorem holds; some information wherever a linear model is revealed."""
-    if facts.options.get("model") not in (None, "logistic"):
-        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {facts.options['model']}, not linear",))
+    model = facts.of(PredictionFacts).model
+    if model not in (None, "logistic"):
+        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not linear",))
     return from_assessment(ExactEquations.assess(facts), if_fails=Verdict.PARTIAL)
 
 

@@ -19,7 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, Scalar, ScalarValue
+from fedleak.core.payload import Array, Scalar
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -29,8 +29,8 @@ from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import (
-    SYNCHRONISED,
     HorizontalLogisticSettings,
     RowMember,
     horizontal_facts,
@@ -52,23 +52,25 @@ class HorizontalLogistic(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.ROW_COUNT,
-            steps.AGREEMENT_KEY,
-            steps.FIRST_MODEL,
-            steps.LOCAL_UPDATE,
-            steps.ROUND_KEY,
-            steps.SEED_SHARES,
-            steps.MASKED_UPDATE,
-            steps.SENDERS,
-            steps.OPENED_SHARES,
-            steps.AGGREGATE,
+            averaging.ROW_COUNT,
+            averaging.AGREEMENT_KEY,
+            averaging.FIRST_MODEL,
+            averaging.LOCAL_UPDATE,
+            averaging.ROUND_KEY,
+            averaging.SEED_SHARES,
+            averaging.MASKED_UPDATE,
+            averaging.SENDERS,
+            averaging.OPENED_SHARES,
+            averaging.AGGREGATE,
         }
     )
     may_reveal = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
-        parties, server = row_parties(federation, settings.shuffled, settings.ever_lost)
+        parties, server = row_parties(federation, settings.shuffled, [lost.party for lost in settings.losses])
         if settings.recovery_threshold:
             check_threshold(settings.recovery_threshold, len(parties))
         weights = train_on_rows(
@@ -81,8 +83,7 @@ class HorizontalLogistic(Protocol):
             hooks=hooks,
             sink=sink,
         )
-        n_rows = max(len(party.train.ids) for party in parties)
-        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
+        captured = sink.finish(facts)
         utility = {
             "train_accuracy": accuracy(parties, weights, test=False),
             "test_accuracy": accuracy(parties, weights, test=True),
@@ -92,16 +93,15 @@ class HorizontalLogistic(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
-        options: dict[str, ScalarValue] = {
-            "update": own.update,
-            "rounds": own.rounds,
-            "batch_size": own.batch_size,
-            "rate_decay": own.rate_decay,
-            "shuffled": ",".join(own.shuffled),
-            "dropouts": ",".join(own.dropouts),
-        }
-        return horizontal_facts(cls.name, own, parties, n_rows, approximation="taylor", options=options)
+        given = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
+        own = averaging.HorizontalLogisticFacts(
+            rounds=given.rounds,
+            shuffled=given.shuffled,
+            update=given.update,
+            rate_decay=given.rate_decay,
+            dropouts=given.losses,
+        )
+        return horizontal_facts(cls.name, given, parties, n_rows, approximation="taylor", own=own)
 
     @classmethod
     def reveals(
@@ -124,10 +124,10 @@ def _one_round(
     for member in members:
         if member.actor.name not in settings.lost_in(server.round):
             update = Array(member.contribute(weights, settings.rate(server.round)))
-            payload = member.actor.send(steps.MASKED_UPDATE, server, update)
+            payload = member.actor.send(averaging.MASKED_UPDATE, server, update)
             received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
-    total = server.compute(steps.AGGREGATE, received, open_sum)
-    mean = server.publish(steps.AGGREGATE, Array(total / len(received)))
+    total = server.compute(averaging.AGGREGATE, received, open_sum)
+    mean = server.publish(averaging.AGGREGATE, Array(total / len(received)))
     return weights - mean.values
 
 
@@ -163,18 +163,18 @@ class RowHolder(RowMember):
 
     def introduce(self) -> None:
         """Publish the number of rows and the masking key."""
-        self.actor.publish(steps.ROW_COUNT, Scalar(len(self.features)))
+        self.actor.publish(averaging.ROW_COUNT, Scalar(len(self.features)))
         self.masker.publish_key()
 
     def begin(self, weights: FloatArray) -> None:
-        self.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
+        self.actor.record(averaging.FIRST_MODEL, averaging.FIRST_WEIGHTS, Array(weights))
 
     def contribute(self, weights: FloatArray, rate: float) -> Words:
         """The party's masked update of a round; its records hold what it put under the mask."""
         actor = self.actor
-        update = actor.compute(steps.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
-        sent = actor.outgoing(steps.LOCAL_UPDATE, update)
-        actor.record(steps.LOCAL_UPDATE, "update", Array(self.masker.rounded(sent)))
+        update = actor.compute(averaging.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
+        sent = actor.outgoing(averaging.LOCAL_UPDATE, update)
+        actor.record(averaging.LOCAL_UPDATE, averaging.OWN_UPDATE, Array(self.masker.rounded(sent)))
         return (self.recovering or self.masker).mask(sent)
 
     def batches(self) -> list[IntArray]:
@@ -188,7 +188,7 @@ class RowHolder(RowMember):
         """Synchronised: λ times the gradient of one batch, the batches taking turns (section 3.2). Asynchronised: what
         a step on each batch in turn changes (section 3.3)."""
         batches = self.batches()
-        if self._settings.update == SYNCHRONISED:
+        if self._settings.update == averaging.SYNCHRONISED:
             batches = [batches[self.actor.round % len(batches)]]
         weights = start
         for batch in batches:

@@ -7,7 +7,7 @@ plaintext.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from fedleak.core.oracle import Answer, OracleSpec, Service
 from fedleak.core.payload import Array, Payload
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message
-from fedleak.core.whole.federation import Federation, Party, Settings, setting
+from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
@@ -31,6 +31,7 @@ from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import Truth
 from fedleak.crypto import CIPHERS
 from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
 from fedleak.protocols.linear.linear_outcome import RoundLog, regression_utility, truth_of, utility, weight_secrets
 from fedleak.protocols.linear.linear_settings import (
@@ -69,18 +70,18 @@ class VerticalWithArbiter(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.INITIALISE,
-            steps.PUBLIC_KEY,
-            steps.BATCH,
-            steps.SHARED_SCORE,
-            steps.ENCRYPTED_SCORE,
-            steps.ENCRYPTED_RESIDUAL,
-            steps.ENCRYPTED_GRADIENT,
-            steps.ENCRYPTED_LOSS,
-            steps.OPENED_GRADIENT,
-            steps.GRADIENT,
-            steps.UPDATE,
-            steps.PARTIAL_SCORE,
+            linear.INITIALISE,
+            linear.PUBLIC_KEY,
+            linear.BATCH,
+            linear.SHARED_SCORE,
+            linear.ENCRYPTED_SCORE,
+            linear.ENCRYPTED_RESIDUAL,
+            linear.ENCRYPTED_GRADIENT,
+            linear.ENCRYPTED_LOSS,
+            linear.OPENED_GRADIENT,
+            linear.GRADIENT,
+            linear.UPDATE,
+            linear.PARTIAL_SCORE,
         }
     )
     may_reveal = OF_A_MEMBER | {
@@ -91,7 +92,9 @@ class VerticalWithArbiter(Protocol):
         Capability.PREDICTION_SERVICE,
     }
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = _checked(federation, self.settings_type)
         active, passive = order_members(federation, binary=self.binary_labels)
         parties = (active, *passive)
@@ -99,9 +102,7 @@ class VerticalWithArbiter(Protocol):
         arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, randomness), key)
         members = all_members(parties, settings, randomness=randomness, hooks=hooks, sink=sink)
         log = self._train(arbiter, members, settings, randomness.public("batches"))
-        known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
-        facts = self.facts(settings, known, len(active.train.ids))
-        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
+        captured = sink.finish(facts)
         weights = [member.weights for member in members]
         found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
         return Run(
@@ -130,7 +131,7 @@ class VerticalWithArbiter(Protocol):
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
         for number, batch in enumerate(schedule):
             start_round([arbiter.actor, *(member.actor for member in members)], number)
-            members[0].actor.publish(steps.BATCH, Array(ids[batch]))
+            members[0].actor.publish(linear.BATCH, Array(ids[batch]))
             residual = true_residual(members, batch, self.rule)
             log.add(number, ids[batch], residual, [member.score(batch) for member in members])
             rate = settings.learning_rate
@@ -146,17 +147,16 @@ class VerticalWithArbiter(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        facts = linear_facts(cls.name, settings, parties, n_rows, approximation=cls.rule.approximation)
-        assert isinstance(settings, VerticalArbiterSettings)
-        options = {
-            **facts.options,
-            **cls.rule.options,
-            "l2": settings.l2,
-            "decay": settings.decay,
-            "loss": settings.loss,
-            "prediction_service": settings.prediction_service,
-        }
-        return replace(facts, options=options)
+        given = settings_of(cls.name, VerticalArbiterSettings, settings)
+        own = linear.ArbiterFacts(
+            shuffle=given.shuffle,
+            residual=cls.rule.residual,
+            l2=given.l2,
+            decay=given.decay,
+            loss=given.loss,
+            prediction_service=given.prediction_service,
+        )
+        return linear_facts(cls.name, given, parties, n_rows, approximation=cls.rule.approximation, own=own)
 
     @classmethod
     def reveals(
@@ -255,6 +255,6 @@ def _partial_scores(owner: str, client: str, weights: FloatArray) -> Service:
         if not isinstance(query, Array) or query.values.ndim != 2 or query.values.shape[1] != len(weights):
             raise OracleError(f"a query to {spec.name} must be rows of {len(weights)} numbers")
         scores = np.asarray(query.values, dtype=np.float64) @ weights
-        return Answer((Message(steps.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
+        return Answer((Message(linear.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
 
     return Service(owner, (client,), spec, serve)
