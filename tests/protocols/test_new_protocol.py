@@ -88,6 +88,12 @@ def test_its_vocabulary_is_found_beside_it():
     assert VOCABULARY in vocabularies()
 
 
+def test_its_entry_may_say_where_else_it_is(monkeypatch):
+    elsewhere = Entry("elsewhere", "toy_protocol:Nowhere", vocabulary="toy_protocol.vocabulary")
+    _list(monkeypatch, PROTOCOLS, elsewhere)
+    assert VOCABULARY in vocabularies()
+
+
 @pytest.mark.usefixtures("listed")
 def test_a_run_is_played_attacked_and_decided():
     played = play(toy_federation(), Randomness.published(1))

@@ -24,7 +24,6 @@ from fedleak.core.attack import Status
 from fedleak.core.errors import InputError
 from fedleak.core.whole.randomness import Randomness
 from fedleak.models import convert
-from fedleak.protocols import vocabulary_modules
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.storage import guess_to_bytes
@@ -108,24 +107,6 @@ def test_what_an_attack_raises_is_one_line(trained, monkeypatch, capsys):
     monkeypatch.setenv("FEDLEAK_TRACEBACK", "1")
     assert why(trained, hostile.Raises) == "ValueError: no way to go on"
     assert "in run" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("module", ["fedleak.protocols", "fedleak.protocols.linear", *vocabulary_modules()])
-def test_an_attack_may_know_the_words_of_protocols(module, trained):
-    assert attempted(trained, hostile.Imports(module)).guess.why == module
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "fedleak.protocols.actor",
-        "fedleak.protocols.linear.vertical_logistic",
-        "fedleak.protocols.linear.linear_settings",
-        "fedleak.core.whole.protocol",
-    ],
-)
-def test_it_may_not_know_how_they_run(module, trained):
-    assert f"may not import {module}" in why(trained, hostile.Imports(module))
 
 
 def test_an_attack_that_lacks_something_is_skipped(trained):

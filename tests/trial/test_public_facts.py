@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import hostile
 import pytest
 
 from federations import sealed, vertical
 from fedleak.auditing.planner import plan
 from fedleak.auditing.scenario import AdversarySpec
 from fedleak.core.adversary import Capability, Secret, SecretKind
+from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge, PublicSample
 from fedleak.core.payload import Table
 from fedleak.core.whole.randomness import Randomness
 from fedleak.defenses import DEFENSES
 from fedleak.defenses.inexact_sharing import DpPaillier, GaussianNoise
-from fedleak.protocols import PROTOCOLS
+from fedleak.protocols import PROTOCOLS, vocabulary_modules
 from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.storage.capture_and_truth import DiskSink, load_capture
+from fedleak.trial.attempt import Failure
 from fedleak.trial.play import play
 
 FEDERATION = vertical({"fintech": 8, "bank": 3}, sealed(epochs=1))  # the active party is not the first
 LABELS = Secret(SecretKind.LABELS, "bank")
+TRAINED = play(FEDERATION, Randomness.published(1))
 
 
 @pytest.mark.parametrize("defense", [None, GaussianNoise(sigma=3.0, parties=("bank",)), DpPaillier()])
@@ -67,3 +71,26 @@ def test_what_is_known_beforehand_is_among_the_capabilities():
     sample = PublicSample("bank", Table(FEDERATION.party("bank").columns, rows.ids[:2], rows.features[:2]))
     knowing = played.view(("fintech",), LABELS, Knowledge(samples=(sample,))).facts.capabilities
     assert knowing - played.view(("fintech",), LABELS).facts.capabilities == {Capability.PUBLIC_SAMPLE}
+
+
+def imported(module: str) -> Guess | Failure:
+    """By an attack, in the process in which it runs."""
+    return TRAINED.attempt(hostile.Imports(module), ("fintech",), LABELS, scores=False).result
+
+
+@pytest.mark.parametrize("module", ["fedleak.protocols", "fedleak.protocols.linear", *vocabulary_modules()])
+def test_an_attack_may_know_the_words_of_protocols(module):
+    assert imported(module).why == module
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "fedleak.protocols.actor",
+        "fedleak.protocols.linear.vertical_logistic",
+        "fedleak.protocols.linear.linear_settings",
+        "fedleak.core.whole.protocol",
+    ],
+)
+def test_it_may_not_know_how_they_run(module):
+    assert f"may not import {module}" in imported(module).why
