@@ -76,6 +76,7 @@ def _summary(captured: Captured) -> dict[str, object]:
     facts = captured.transcript.facts
     return {
         "protocol": facts.protocol,
+        "defense": facts.defense,
         "parties": [{"name": p.name, "role": p.role.value, "n_features": p.n_features} for p in facts.parties],
         "messages": [
             {"step": step, "sender": sender, "receiver": receiver, "count": count, "first": words}
@@ -88,7 +89,8 @@ def _summary(captured: Captured) -> dict[str, object]:
 def _show(captured: Captured) -> None:
     facts = captured.transcript.facts
     console = plain_console()
-    click.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
+    under = f", under {facts.defense}" if facts.defense else ""
+    click.echo(f"{facts.protocol}{under}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
     grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
     for step, sender, receiver, count, words in _steps(captured):
         grid.add_row(step, sender, "everyone" if receiver == "*" else receiver, str(count), words)

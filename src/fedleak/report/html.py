@@ -25,7 +25,6 @@ from fedleak.report.wording import (
     MODE_MEANING,
     OUTCOME_MEANING,
     OUTCOME_WORDS,
-    SECRET_WORDS,
     joined,
     leak_sentence,
     left_out,
@@ -141,7 +140,6 @@ def _environment() -> Environment:
         plain_words=_plain_words,
         score_bar=score_bar,
         scores_cells=scores_cells,
-        secret_words=SECRET_WORDS,
         severity_words=severity_words,
         worst_leak=worst_leak,
     )

@@ -174,10 +174,7 @@ class TaggedCodec(Codec):
 
 
 class ProtocolFactsCodec(Codec):
-    """By the kinds that the listed protocols' vocabularies declare; a file names a kind, never a module.
-
-    The list is asked each time: a protocol may be added to it while we run.
-    """
+    """By the kinds that vocabularies of listed protocols declare, asked each time; a file names a kind, no module."""
 
     def encode(self, value: object, put: Put) -> object:
         return self._kinds().encode(value, put)
