@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 
 class Capability(StrEnum):
@@ -34,6 +34,31 @@ class Capability(StrEnum):
     PUBLIC_SAMPLE = "a public sample of similar rows"
 
 
+class Index(Enum):
+    """What names a row of a secret: the parts of its id. Two rows are the same where all parts are."""
+
+    ROW = ("row",)  # of the table, as all parties count; a person
+    COLUMN = ("column",)  # of the owner's, by position
+    ROUND_AND_ROW = ("round", "row")
+    TREE_AND_NODE = ("tree", "node")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        parts: tuple[str, ...] = self.value
+        return parts
+
+    def shape_of(self, n_rows: int) -> tuple[int, ...]:
+        """Of the ids of so many rows: a list where one number is enough, otherwise a column a part."""
+        return (n_rows,) if len(self.parts) == 1 else (n_rows, len(self.parts))
+
+    def misfit(self, shape: tuple[int, ...], n_rows: int) -> str | None:
+        """Why ids of this shape cannot name so many rows; None where they can."""
+        wanted = self.shape_of(n_rows)
+        if shape == wanted:
+            return None
+        return f"ids must be {wanted}, the {' and '.join(self.parts)} of each of the {n_rows} rows; got {shape}"
+
+
 class SecretKind(StrEnum):
     LABELS = "labels"
     FEATURES = "features"
@@ -47,6 +72,20 @@ class SecretKind(StrEnum):
     COLUMN_PRODUCTS = "column-products"  # inner products of columns, and with the labels, over some parties' rows
     RECORDS = "records"  # whole rows with their labels, of one party or of several together
 
+    @property
+    def indexed_by(self) -> Index:
+        """What the ids of its rows are. A cell's place within a row is not part of the id: in a table of inner products
+        the row's id names the one factor, and the column the other."""
+        return _INDEX_OF.get(self, Index.ROW)
+
+
+_INDEX_OF = {
+    SecretKind.RESIDUALS: Index.ROUND_AND_ROW,
+    SecretKind.PARTIAL_SCORES: Index.ROUND_AND_ROW,
+    SecretKind.WEIGHTS: Index.COLUMN,
+    SecretKind.COLUMN_PRODUCTS: Index.COLUMN,
+    SecretKind.THRESHOLDS: Index.TREE_AND_NODE,
+}
 
 JOINT = "*"  # the owner of what no single party has, such as residuals
 

@@ -1,9 +1,12 @@
-"""Array aliases, and the one way in which a value type makes its arrays and mappings read-only."""
+"""Array aliases, rows with cells of any shape, and the one way in which a value type makes its arrays and mappings
+read-only, also where it travels to another process."""
 
 from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from math import prod
 from types import MappingProxyType
 from typing import Any, SupportsInt, TypeVar
 
@@ -50,6 +53,24 @@ def read_only(mapping: Mapping[KeyT, ItemT]) -> MappingProxyType[KeyT, ItemT]:
 
 
 copyreg.pickle(MappingProxyType, lambda proxy: (read_only, (dict(proxy),)))  # Python's own do not pickle
+
+
+class Value:
+    """Base of the dataclasses that hold arrays: pickle builds them anew, so that their checks run and their arrays are
+    read-only there too (numpy's come back writable), and what they have cached stays behind."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.init}  # type: ignore[arg-type]
+        return _rebuilt, (type(self), given)
+
+
+def _rebuilt(kind: type[Value], given: dict[str, object]) -> Value:
+    return kind(**given)
+
+
+def flat_rows(array: npt.NDArray[ScalarType]) -> npt.NDArray[ScalarType]:
+    """(rows, cells), whatever shape a row has; a table stays the very array that it is."""
+    return array.reshape(len(array), prod(array.shape[1:]))
 
 
 def positions_of(ids: Iterable[SupportsInt]) -> dict[int, int]:
