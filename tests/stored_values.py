@@ -15,7 +15,7 @@ from fedleak.core.arrays import freeze
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Answer, Exchange, OracleSpec, ReplayOracle
-from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree
+from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Texts, Tree
 from fedleak.core.steps import Role
 from fedleak.core.transcript import EVERYONE, Message, Record
 from fedleak.core.view import View
@@ -50,7 +50,9 @@ def byte_rows(draw: st.DrawFn) -> tuple[np.ndarray, tuple[int, ...]]:
 @st.composite
 def ciphers(draw: st.DrawFn) -> CipherArray:
     data, shape = draw(byte_rows())
-    return CipherArray(draw(names), draw(names), data, shape, draw(words))
+    exponents = draw(st.none() | arrays("<i8", shape=len(data)))
+    signs = draw(st.none() | hnp.arrays("i1", len(data), elements=st.integers(-1, 1)).map(freeze))
+    return CipherArray(draw(names), draw(names), data, shape, draw(words), exponents, signs)
 
 
 model_specs = st.builds(
@@ -61,6 +63,7 @@ leaves = (
     | ciphers()
     | byte_rows().map(lambda rows: IntegerArray(*rows))
     | scalars.map(Scalar)
+    | st.lists(names, max_size=3).map(lambda values: Texts(tuple(values)))
     | tables()
     | model_specs
 )
