@@ -55,21 +55,23 @@ class CellsRecovered(CellMetric):
         return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
+        return within_margin(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(
+            np.float64
+        )
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         constants = np.broadcast_to(_best_constants(truth, unknown), truth.values.shape)
-        return float(_within(constants, truth)[unknown].mean())
+        return float(within_margin(constants, truth)[unknown].mean())
 
 
 def recovered_share(answered: Answered) -> float:
     """Share of the unknown cells that the attack itself puts within the margin; what it leaves open does not count."""
     truth, unknown = answered.truth, answered.unknown
-    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answered.answers]))
+    return float(np.mean([within_margin(cells, truth)[unknown].mean() for cells in answered.answers]))
 
 
-def _within(cells: FloatArray, truth: SecretValues) -> BoolArray:
-    # A NaN is never within: a cell that the attack does not guess is not recovered.
+def within_margin(cells: FloatArray, truth: SecretValues) -> BoolArray:
+    """True where a cell counts as recovered. A NaN is never within: who does not guess a cell has not recovered it."""
     found: BoolArray = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
     return found
 
