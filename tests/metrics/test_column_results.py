@@ -101,7 +101,7 @@ def test_matched_rows_have_a_baseline_that_was_matched_too():
     matched = results(FEATURES, true, shuffled, up_to=frozenset({Symmetry.ROW_ORDER}))
     for ours, chance in zip(plain, matched, strict=True):
         assert chance.baseline_error < ours.baseline_error
-        assert chance.error < 0.5 * ours.baseline_error, "matching flatters a table of wrong rows"
+        assert chance.error < ours.baseline_error, "matching flatters a table of wrong rows"
 
 
 def test_inner_products_of_rows_have_no_columns_of_their_own():
