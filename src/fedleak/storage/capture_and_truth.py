@@ -126,4 +126,7 @@ def load_truth(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) ->
         raise FileFormatError(f"{path} must hold the served model that its header promises, once; got {len(served)}")
     if secrets != folder.content.secrets or len(set(secrets)) != len(secrets):
         raise FileFormatError(f"{path} must hold the secrets that its header lists, each once; got others")
-    return Truth({entry.secret: entry.values for entry in entries}, served[0] if served else None)
+    try:
+        return Truth({entry.secret: entry.values for entry in entries}, served[0] if served else None)
+    except ValueError as error:  # ids that are not those of the secret
+        raise FileFormatError(f"{path}: {error}") from error
