@@ -12,6 +12,7 @@ import numpy as np
 
 from fedleak.core.adversary import Capability, Secret, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
+from fedleak.core.display import one_line
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
@@ -119,3 +120,9 @@ class Guess:
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "candidates", tuple(freeze(candidate) for candidate in self.candidates))
         object.__setattr__(self, "evidence", read_only(self.evidence))
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.values)} row{'' if len(self.values) == 1 else 's'}"
+        told = f"{np.isfinite(self.values).sum()} of {self.values.size} cells"
+        why = f", {one_line(self.why)}" if self.why else ""
+        return f"<Guess of {one_line(str(self.secret))}: {self.status.value}, {told} in {rows}{why}>"

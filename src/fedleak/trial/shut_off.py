@@ -135,9 +135,7 @@ def _code_in(folder: Path) -> list[Path]:
 
 
 def _installed() -> list[Path]:
-    import fedleak
-
-    roots = [Path(fedleak.__file__).resolve().parent, Path(sys.prefix).resolve()]
+    roots = [Path(__file__).resolve().parents[1], Path(sys.prefix).resolve()]
     roots += [Path(path).resolve() for path in sysconfig.get_paths().values()]
     return roots + [Path(path) for path in OF_THE_MACHINE]
 
