@@ -35,7 +35,7 @@ CONTROLS = Path(__file__).parent / "controls"
 # An attack of two ways has a control for each; the second one goes by an alias.
 ATTACK_NAMES = [
     name
-    for attack in ATTACKS
+    for attack in ATTACKS.own
     for name in (attack.name, *(alias for alias in attack.aliases if (CONTROLS / f"{alias}.toml").is_file()))
 ]
 

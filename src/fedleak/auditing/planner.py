@@ -10,8 +10,8 @@ from fedleak.attacks import ATTACKS
 from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
 from fedleak.auditing.scenario import AdversarySpec, Scenario
 from fedleak.core.adversary import JOINT, Capability, Secret, SecretKind, together
-from fedleak.core.attack import Attack, Prediction
-from fedleak.core.errors import InputError, ScenarioError
+from fedleak.core.attack import Attack, Prediction, Verdict
+from fedleak.core.errors import InputError, ScenarioError, in_one_line, show_traceback
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.finding import Mode, Theory
 from fedleak.core.steps import DATA_ROLES, Role
@@ -126,7 +126,16 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
-            yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
+            yield Task(adversary, attack, target, seen, _predicted(attack, seen), skip)
+
+
+def _predicted(attack: type[Attack], seen: Facts) -> Prediction:
+    """A prediction that fails is none: what somebody else's attack does here must not end the audit."""
+    try:
+        return attack.predict(seen)
+    except Exception as error:
+        show_traceback(error)
+        return Prediction(Verdict.UNKNOWN, (f"its prediction failed: {in_one_line(error)}",))
 
 
 def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec, ...]) -> tuple[str, ...]:
@@ -142,7 +151,13 @@ def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec,
 def _is_foreign(attack: type[Attack], protocol: type[Protocol]) -> bool:
     if attack.requires - protocol.may_reveal - OF_KNOWLEDGE:
         return True
-    return attack.deviation is not None and bool(DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps)
+    if attack.deviation is None or attack.deviation not in DEVIATIONS:
+        return False
+    return bool(_lacking_steps(attack.deviation, protocol))
+
+
+def _lacking_steps(deviation: str, protocol: type[Protocol]) -> list[str]:
+    return sorted(step.name for step in DEVIATIONS.get(deviation).acts_at - protocol.named_steps)
 
 
 def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
@@ -172,9 +187,11 @@ def _reason_to_skip(
     if missing:
         return f"{protocol.name} does not give {who} {', '.join(missing)}"
     if attack.deviation is not None:
-        lacking = DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps
+        if attack.deviation not in DEVIATIONS:
+            return f"it deviates by {attack.deviation!r}, which no installed package has"
+        lacking = _lacking_steps(attack.deviation, protocol)
         if lacking:
-            return f"{protocol.name} has no {', '.join(sorted(step.name for step in lacking))} to deviate at"
+            return f"{protocol.name} has no {', '.join(lacking)} to deviate at"
     return None
 
 

@@ -15,6 +15,7 @@ from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
 from fedleak.core.display import one_line
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
+from fedleak.core.registry import faults_of
 from fedleak.core.view import View
 
 
@@ -72,6 +73,16 @@ class Attack(ABC):
     @abstractmethod
     def predict(cls, facts: Facts) -> Prediction:
         """What theory expects in this situation, before anything runs."""
+
+
+def faults_of_attack(found: object) -> list[str]:
+    """What a class lacks to be an attack that an audit can plan; empty where nothing does."""
+    needs = {"name": str, "summary": str, "reference": Reference, "requires": frozenset, "produces": SecretKind}
+    faults = faults_of(found, Attack, {**needs, "up_to": frozenset, "preloads": tuple})
+    for name, kind in (("requires", Capability), ("up_to", Symmetry)):
+        if not faults and not all(isinstance(member, kind) for member in getattr(found, name)):
+            faults.append(f"its {name} must hold members of {kind.__name__} alone; got {getattr(found, name)!r}")
+    return faults
 
 
 class Status(StrEnum):

@@ -1,6 +1,9 @@
 """Federated protocols, in folders by what is trained or served; a file bears its protocol's name."""
 
-from fedleak.core.registry import Entry, Registry
+from functools import partial
+
+from fedleak.core.attack import Reference
+from fedleak.core.registry import Entry, Registry, faults_of
 from fedleak.core.whole.protocol import Protocol
 
 PROTOCOLS: Registry[Protocol] = Registry(
@@ -25,4 +28,18 @@ PROTOCOLS: Registry[Protocol] = Registry(
             ("prediction",),
         ),
     ],
+    group="fedleak.protocols",
+    faults=partial(
+        faults_of,
+        base=Protocol,
+        needs={
+            "name": str,
+            "summary": str,
+            "reference": Reference,
+            "settings_type": type,
+            "roles": frozenset,
+            "named_steps": frozenset,
+            "may_reveal": frozenset,
+        },
+    ),
 )
