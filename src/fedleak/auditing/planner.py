@@ -23,6 +23,7 @@ from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
+    from fedleak.data.encoding import EncodedTable
     from fedleak.trial.decide import Question
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
@@ -216,9 +217,9 @@ def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[
     return [Secret(kind, party.name) for party in outside if party.n_features != 0]
 
 
-def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
-    """Load the data and plan all runs."""
-    federation = build_federation(scenario)
+def plan_audit(scenario: Scenario, table: EncodedTable | None = None) -> tuple[PlannedRun, ...]:
+    """Load the data, unless they are here already, and plan all runs."""
+    federation = build_federation(scenario, table)
     n_rows = max(len(party.train.ids) for party in federation.parties)
     batch_size = getattr(scenario.settings, "batch_size", None)
     if batch_size is not None and batch_size > n_rows:

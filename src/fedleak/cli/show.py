@@ -69,10 +69,11 @@ def _row(plugin: Any, distribution: str) -> dict[str, Any]:
 
 
 def report_command(source: Path, html: Path | None, redact: bool) -> None:
+    from fedleak.door.reports import load_report
     from fedleak.report import html as page
     from fedleak.report import json_format, terminal
 
-    found = json_format.read(source / "report.json" if source.is_dir() else source)
+    found = load_report(source)
     if redact:
         found = json_format.redact(found)
     terminal.print_report(found, plain_console())

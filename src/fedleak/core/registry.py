@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from fedleak.core.errors import UnknownNameError, in_one_line, nearest_or_list, show_traceback
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint
 
 PluginT = TypeVar("PluginT")
 Faults = Callable[[object], list[str]]
@@ -167,17 +167,20 @@ class UnfitError(Exception):
 def _entry_points(group: str) -> list[Entry]:
     found = [
         Entry(point.name, point.value, distribution=f"{point.dist.name} {point.dist.version}" if point.dist else "?")
-        for point in _all_entry_points(tuple(sys.path)).select(group=group)
+        for point in _all_entry_points(tuple(sys.path))
+        if point.group == group
     ]
     return sorted(found, key=lambda entry: (entry.distribution, entry.name))
 
 
 @lru_cache(maxsize=1)
-def _all_entry_points(path: tuple[str, ...]) -> EntryPoints:
-    """Of everything that is installed on that path: read once, since it takes a tenth of a second."""
+def _all_entry_points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """For us, of everything that is installed on ``sys.path`` as it is now: read once, since it takes a tenth of a second."""
     from importlib.metadata import entry_points  # it takes longer to load than all of our lists
 
-    return entry_points()
+    found = entry_points()
+    ours = [group for group in found.groups if group.startswith("fedleak.")]
+    return tuple(point for group in ours for point in found.select(group=group))
 
 
 def faults_of(found: object, base: type, needs: Mapping[str, type]) -> list[str]:
