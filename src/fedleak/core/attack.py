@@ -53,6 +53,7 @@ class Attack(ABC):
     measured_by: ClassVar[str | None] = None  # the metric that decides; the first of the secret's kind if None
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
     preloads: ClassVar[tuple[str, ...]] = ()  # heavy packages that ``run`` imports, to be loaded once for all attempts
+    controls: ClassVar[tuple[str, ...]] = ()  # scenario files beside its module that it provably wins
 
     _listener: Callable[[Guess], None] | None = None
 
@@ -78,7 +79,7 @@ class Attack(ABC):
 def faults_of_attack(found: object) -> list[str]:
     """What a class lacks to be an attack that an audit can plan; empty where nothing does."""
     needs = {"name": str, "summary": str, "reference": Reference, "requires": frozenset, "produces": SecretKind}
-    faults = faults_of(found, Attack, {**needs, "up_to": frozenset, "preloads": tuple})
+    faults = faults_of(found, Attack, {**needs, "up_to": frozenset, "preloads": tuple, "controls": tuple})
     for name, kind in (("requires", Capability), ("up_to", Symmetry)):
         if not faults and not all(isinstance(member, kind) for member in getattr(found, name)):
             faults.append(f"its {name} must hold members of {kind.__name__} alone; got {getattr(found, name)!r}")

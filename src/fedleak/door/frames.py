@@ -82,10 +82,10 @@ def _party_tables(
         role = Role.ACTIVE.value if active else Role.PASSIVE.value
         tables.append({"name": name, **({"role": held} if isinstance(held, str) else {"role": role, **_held(held)})})
     given = {table["role"] for table in tables}
-    for role in sorted(protocol.roles - DATA_ROLES):
-        if role.value not in given:
-            tables.append({"name": role.value, "role": role.value})
-    return tables
+    helpers: list[dict[str, object]] = [
+        {"name": role.value, "role": role.value} for role in sorted(protocol.roles - DATA_ROLES)
+    ]
+    return tables + [table for table in helpers if table["role"] not in given]
 
 
 def _held(held: Sequence[str] | float) -> dict[str, object]:
