@@ -36,10 +36,8 @@ USUAL = (
     ("horizontal-logistic", AVERAGED, CLASSES, (0.6, 0.4)),
     ("horizontal-linear", AVERAGED, NUMBERS, (0.6, 0.4)),
 )
-HELPERS = {
-    "arbiter": ("vertical-logistic-arbiter", "vertical-linear-arbiter"),
-    "server": ("horizontal-logistic", "horizontal-linear"),
-}
+HELPERS = {"vertical-logistic-arbiter": "arbiter", "vertical-linear-arbiter": "arbiter"}
+HELPERS |= {"horizontal-logistic": "server", "horizontal-linear": "server"}
 
 
 def shipped_controls(attack: type[Attack]) -> dict[str, Scenario]:
@@ -71,8 +69,9 @@ def _usual(
     parties: list[dict[str, object]] = [
         {"name": "bank", "role": "active", held: shares[0]},
         {"name": "fintech", "role": "active" if by_rows else "passive", held: shares[1]},
-        *({"name": "referee", "role": role} for role, protocols in HELPERS.items() if protocol in protocols),
     ]
+    if protocol in HELPERS:
+        parties.append({"name": "referee", "role": HELPERS[protocol]})
     raw = {
         "title": f"usual: {protocol}",
         "data": data,
