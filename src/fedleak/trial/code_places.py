@@ -68,8 +68,9 @@ def _apart(package: str, folders: Sequence[str]) -> list[str]:
         return []
     places = list(spec.submodule_search_locations or ()) or ([spec.origin] if spec.origin and spec.has_location else [])
     found = [os.path.abspath(place) for place in places]
-    return [place for place in found if not any(_is_in(place, folder) for folder in folders)]
+    return [place for place in found if os.path.dirname(place) not in folders or not _is_module(Path(place))]
 
 
-def _is_in(place: str, folder: str) -> bool:
-    return Path(folder) in Path(place).parents
+def _is_module(place: Path) -> bool:
+    """Or a package; a folder without an ``__init__.py`` could as well hold data, and has to be named."""
+    return place.is_file() or (place / "__init__.py").is_file()
