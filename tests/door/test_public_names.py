@@ -16,7 +16,8 @@ OF_A_FRAME = ["target", "parties", "labels", "protocol", "adversaries"]
 PARAMETERS = {
     "attack": ["view", "name", "seed", "wall_seconds", "memory_bytes", "in_process"],
     "audit": [
-        "scenario", *OF_A_FRAME, "defenses", "attacks", "run_key", "in_process", "out", "redact", "progress", "settings",
+        "scenario", *OF_A_FRAME, "defenses", "attacks",
+        "run_key", "in_process", "out", "redact", "progress", "settings",
     ],
     "audit_model": ["model", "rows", "labels", "hidden", "columns", "attacks", "defenses", "seed", "run_key"],
     "check": ["scenario", *OF_A_FRAME, "defenses", "attacks", "settings"],

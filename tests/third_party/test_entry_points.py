@@ -45,6 +45,7 @@ def test_an_audit_runs_them_apart(site: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["environment"]["attacks"] == "each in a process that held its view alone"
+    assert found["environment"]["plug_ins"] == "averaged-weights of fedleak-sample 1.2"
     outcomes = {finding["defense"]: finding["outcome"] for finding in found["findings"]}
     assert outcomes[None] == "leak"
     assert set(outcomes) == {None, "short-training"}

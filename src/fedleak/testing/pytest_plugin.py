@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption(OPTION):
         return
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    config.args = [*given, str(SUITE)]
+    config.args = [*(path for path in given if path != str(SUITE)), str(SUITE)]  # a worker is given it already
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
