@@ -1,3 +1,48 @@
-"""fedleak: what can each partner of a federation reconstruct?"""
+"""fedleak: what can each partner of a federation reconstruct?
 
-__version__ = "0.1.0"
+    import fedleak
+
+    report = fedleak.audit("scenario.toml")   # or a dictionary, or a pandas data frame
+    report.to_frame()
+
+Everything here is imported when it is first asked for: ``import fedleak`` alone loads neither numpy nor pandas.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from fedleak.core.version import __version__
+
+if TYPE_CHECKING:
+    from fedleak.adapters.own_model import audit_model
+    from fedleak.core.finding import Report
+    from fedleak.door.attacking import attack
+    from fedleak.door.audits import audit
+    from fedleak.door.checking import Check, check
+    from fedleak.door.reports import load_report
+    from fedleak.recorder import Recorder  # type: ignore[import-not-found]
+
+__all__ = ["Check", "Recorder", "Report", "__version__", "attack", "audit", "audit_model", "check", "load_report"]
+
+_PLACES = {
+    "Check": "fedleak.door.checking",
+    "Recorder": "fedleak.recorder",
+    "Report": "fedleak.core.finding",
+    "attack": "fedleak.door.attacking",
+    "audit": "fedleak.door.audits",
+    "audit_model": "fedleak.adapters.own_model",
+    "check": "fedleak.door.checking",
+    "load_report": "fedleak.door.reports",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'fedleak' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from harness import surroundings
+
+from fedleak.testing.surroundings import surroundings
 
 
 @pytest.fixture(scope="session")

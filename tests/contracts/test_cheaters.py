@@ -11,7 +11,7 @@ import memory_cheaters as cheaters
 import numpy as np
 import pytest
 from cheaters import SearchesTheMemory
-from harness import Surroundings, situation
+from harness import situation
 from opaque import TARGET, attempt_on, opaque
 
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
@@ -23,6 +23,7 @@ from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.metrics.cell_metrics import LabelAccuracy
 from fedleak.storage import guess_to_bytes
+from fedleak.testing.surroundings import Surroundings
 from fedleak.trial import landlock
 from fedleak.trial.attempt import Failure, scored
 from fedleak.trial.conversation import AttackFailedError

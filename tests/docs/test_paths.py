@@ -67,7 +67,7 @@ def test_a_page_names_what_exists(page: Path) -> None:
     [
         "src/fedleak/core/storage.py",
         "`docs/no-such-page.md`",
-        "fedleak.audit",
+        "fedleak.audits",
         "fedleak.core.storage.View",
         "fedleak.trial.play.no_such_function",
         "`core/no_such_file.py`",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedleak.core.display import visible
 from fedleak.report.numbers import duration, figure, metric_words, number, percent
-from fedleak.report.safe_text import visible
 
 
 @pytest.mark.parametrize(

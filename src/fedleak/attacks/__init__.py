@@ -1,6 +1,6 @@
 """Attacks in families by what they start from, each plug-in beside its mathematics."""
 
-from fedleak.core.attack import Attack
+from fedleak.core.attack import Attack, faults_of_attack
 from fedleak.core.registry import Entry, Registry
 
 ATTACKS: Registry[Attack] = Registry(
@@ -46,4 +46,6 @@ ATTACKS: Registry[Attack] = Registry(
             ("forest-pra",),
         ),
     ],
+    group="fedleak.attacks",
+    faults=faults_of_attack,
 )

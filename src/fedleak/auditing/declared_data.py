@@ -24,6 +24,7 @@ from fedleak.data import (
     ByCorrelation,
     ByRatio,
     ByRowRatio,
+    EncodedTable,
     VerticalPartition,
     load_table,
     split_horizontal,
@@ -32,9 +33,9 @@ from fedleak.data import (
 from fedleak.data.column_encoding import regular_step
 
 
-def build_federation(scenario: Scenario) -> Federation:
-    """Load the table and deal it out."""
-    table = load_table(scenario.data, folder=scenario.folder)
+def build_federation(scenario: Scenario, table: EncodedTable | None = None) -> Federation:
+    """Load the table, unless it is here already, and deal it out."""
+    table = table or load_table(scenario.data, folder=scenario.folder)
     rng, test_share = public_stream(scenario.seed, "split"), scenario.partition.test_share
     if scenario.partition.by == "rows":
         members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)

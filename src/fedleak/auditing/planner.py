@@ -10,8 +10,8 @@ from fedleak.attacks import ATTACKS
 from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
 from fedleak.auditing.scenario import AdversarySpec, Scenario
 from fedleak.core.adversary import JOINT, Capability, Secret, SecretKind, together
-from fedleak.core.attack import Attack, Prediction
-from fedleak.core.errors import InputError, ScenarioError
+from fedleak.core.attack import Attack, Prediction, Verdict
+from fedleak.core.errors import InputError, ScenarioError, in_one_line, show_traceback
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.finding import Mode, Theory
 from fedleak.core.steps import DATA_ROLES, Role
@@ -23,6 +23,7 @@ from fedleak.deviations import DEVIATIONS
 from fedleak.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
+    from fedleak.data.encoding import EncodedTable
     from fedleak.trial.decide import Question
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
@@ -118,7 +119,16 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
-            yield Task(adversary, attack, target, seen, attack.predict(seen), skip)
+            yield Task(adversary, attack, target, seen, _predicted(attack, seen), skip)
+
+
+def _predicted(attack: type[Attack], seen: Facts) -> Prediction:
+    """A prediction that fails is none: what somebody else's attack does here must not end the audit."""
+    try:
+        return attack.predict(seen)
+    except Exception as error:
+        show_traceback(error)
+        return Prediction(Verdict.UNKNOWN, (f"its prediction failed: {in_one_line(error)}",))
 
 
 def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec, ...]) -> tuple[str, ...]:
@@ -134,7 +144,13 @@ def attacks_for_other_protocols(protocol: str, adversaries: tuple[AdversarySpec,
 def _is_foreign(attack: type[Attack], protocol: type[Protocol]) -> bool:
     if attack.requires - protocol.may_reveal - OF_KNOWLEDGE:
         return True
-    return attack.deviation is not None and bool(DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps)
+    if attack.deviation is None or attack.deviation not in DEVIATIONS:
+        return False
+    return bool(_lacking_steps(attack.deviation, protocol))
+
+
+def _lacking_steps(deviation: str, protocol: type[Protocol]) -> list[str]:
+    return sorted(step.name for step in DEVIATIONS.get(deviation).acts_at - protocol.named_steps)
 
 
 def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
@@ -164,9 +180,11 @@ def _reason_to_skip(
     if missing:
         return f"{protocol.name} does not give {who} {', '.join(missing)}"
     if attack.deviation is not None:
-        lacking = DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps
+        if attack.deviation not in DEVIATIONS:
+            return f"it deviates by {attack.deviation!r}, which no installed package has"
+        lacking = _lacking_steps(attack.deviation, protocol)
         if lacking:
-            return f"{protocol.name} has no {', '.join(sorted(step.name for step in lacking))} to deviate at"
+            return f"{protocol.name} has no {', '.join(lacking)} to deviate at"
     return None
 
 
@@ -191,9 +209,9 @@ def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[
     return [Secret(kind, party.name) for party in outside if party.n_features != 0]
 
 
-def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
-    """Load the data and plan all runs."""
-    federation = build_federation(scenario)
+def plan_audit(scenario: Scenario, table: EncodedTable | None = None) -> tuple[PlannedRun, ...]:
+    """Load the data, unless they are here already, and plan all runs."""
+    federation = build_federation(scenario, table)
     n_rows = federation.n_rows
     batch_size = getattr(scenario.settings, "batch_size", None)
     if batch_size is not None and batch_size > n_rows:

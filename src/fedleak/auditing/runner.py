@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from hashlib import sha256
 
+from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice
 from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
@@ -91,12 +92,20 @@ class Audit:
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
+                **self._brought(),
             ),
             runs=tuple(self._summaries),
             findings=tuple(findings),
             advice=advice(findings, [task for _, task in self._tasks()]),
             for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
         )
+
+    def _brought(self) -> dict[str, str]:
+        """Attacks that came with another package, with its version: who repeats the audit needs it."""
+        names = dict.fromkeys(task.attack.name for _, task in self._tasks())
+        brought = {name: ATTACKS.distribution(name) for name in names}
+        found = [f"{name} of {distribution}" for name, distribution in brought.items() if distribution]
+        return {"plug_ins": "; ".join(found)} if found else {}
 
     def _tasks(self) -> list[tuple[PlannedRun, Task]]:
         return [(planned, task) for planned in self._runs for task in planned.tasks]

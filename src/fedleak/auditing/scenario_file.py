@@ -157,6 +157,12 @@ def parse_scenario(text: str) -> Scenario:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"not valid TOML: {error}") from error
+    return read_scenario(raw)
+
+
+def read_scenario(raw: Mapping[str, object]) -> Scenario:
+    """From a dictionary of the file's shape; a tuple does for a list."""
+    raw = {str(key): _listed(value) for key, value in raw.items()}
     for key in raw:
         if key not in SECTIONS:
             raise ScenarioError(f"unknown section {key!r}{nearest_or_list(key, SECTIONS)}")
@@ -166,6 +172,14 @@ def parse_scenario(text: str) -> Scenario:
     scenario = _assemble(raw)
     check_scenario(scenario)
     return scenario
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _listed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _assemble(raw: Mapping[str, object]) -> Scenario:
@@ -191,7 +205,7 @@ def _assemble(raw: Mapping[str, object]) -> Scenario:
             for i, t in enumerate(as_tables(raw["adversary"], "adversary"))
         ),
         defenses=tuple(
-            _read_defense(t, f"defense[{i}]") for i, t in enumerate(as_tables(raw.get("defense", []), "defense"))
+            read_defense(t, f"defense[{i}]") for i, t in enumerate(as_tables(raw.get("defense", []), "defense"))
         ),
     )
 
@@ -206,7 +220,7 @@ def _named(registry: Registry[Protocol], name: object, place: str) -> type[Proto
         raise ScenarioError(f"{place}: {error}") from error
 
 
-def _read_defense(table: Mapping[str, object], place: str) -> Defense:
+def read_defense(table: Mapping[str, object], place: str) -> Defense:
     name = table.get("name")
     if not isinstance(name, str):
         raise ScenarioError(f"{place}: the key 'name' is missing; it is the name of a defense")

@@ -32,7 +32,7 @@ report names it, and `fedleak audit --run-key KEY` repeats an audit.
 def scenario_reference() -> str:
     parts = [INTRODUCTION, _section("`[data]`", DataSpec)]
     parts.append("## `[federation]`\n\n`protocol` names the protocol; its settings stand beside it.\n")
-    parts += [_section(f"Settings of `{plugin.name}`", plugin.settings_type, level=3) for plugin in PROTOCOLS]
+    parts += [_section(f"Settings of `{plugin.name}`", plugin.settings_type, level=3) for plugin in PROTOCOLS.own]
     parts.append(_section("`[federation.partition]`", PartitionSpec))
     parts.append(_section("`[[federation.parties]]`", PartySpec))
     parts.append(_section("`[[adversary]]`", AdversarySpec))
@@ -40,7 +40,7 @@ def scenario_reference() -> str:
     parts.append(
         "## `[[defense]]`\n\n`name` names the defense; its parameters stand beside it. Each gets a run of its own.\n"
     )
-    parts += [_section(f"Parameters of `{plugin.name}`", plugin, level=3) for plugin in DEFENSES]
+    parts += [_section(f"Parameters of `{plugin.name}`", plugin, level=3) for plugin in DEFENSES.own]
     return "\n".join(parts)
 
 

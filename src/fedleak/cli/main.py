@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from fedleak import __version__
 from fedleak.cli.output import told
 from fedleak.core.errors import ExitCode
+from fedleak.core.version import __version__
 
 PATH = click.Path(path_type=Path)
 FAIL_ON = click.Choice(["never", "low", "medium", "high"])

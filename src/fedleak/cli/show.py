@@ -11,6 +11,8 @@ from rich.table import Table
 
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import write_json
+from fedleak.core.display import visible
+from fedleak.core.version import __version__
 
 # Imported one by one: a list of attacks needs nothing of the protocols.
 REGISTRIES = {
@@ -25,7 +27,8 @@ REGISTRIES = {
 
 
 def list_command(kind: str, json: str | None) -> None:
-    rows = [_row(plugin) for plugin in _registry(kind)]
+    registry = _registry(kind)
+    rows = [_row(plugin, registry.distribution(plugin.name)) for plugin in registry]
     if json is not None:
         write_json({"kind": kind, "entries": rows}, json)
         if json == "-":
@@ -34,8 +37,10 @@ def list_command(kind: str, json: str | None) -> None:
         click.echo(f"no {kind} yet")
         return
     table = Table("name", "what it does", "needs", "from", box=None, pad_edge=False)
+    if any(row["distribution"] for row in rows):
+        table.add_column("distribution")
     for row in rows:
-        table.add_row(row["name"], row["summary"], "; ".join(row["requires"]), row["reference"])
+        table.add_row(*_cells(row, len(table.columns)))
     plain_console().print(table)
 
 
@@ -44,7 +49,14 @@ def _registry(kind: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _row(plugin: Any) -> dict[str, Any]:
+def _cells(row: dict[str, Any], n_columns: int) -> list[str]:
+    """A distribution is shown where somebody brought plug-ins of their own."""
+    needs = "; ".join(row["requires"])
+    found = [row["name"], row["summary"], needs, row["reference"], row["distribution"] or f"fedleak {__version__}"]
+    return [visible(text) for text in found[:n_columns]]
+
+
+def _row(plugin: Any, distribution: str) -> dict[str, Any]:
     reference = getattr(plugin, "reference", None)
     return {
         "name": plugin.name,
@@ -52,14 +64,16 @@ def _row(plugin: Any) -> dict[str, Any]:
         "summary": plugin.summary,
         "requires": sorted(capability.value for capability in getattr(plugin, "requires", ())),
         "reference": f"{reference.paper}, {reference.section}" if reference else "",
+        "distribution": distribution,
     }
 
 
 def report_command(source: Path, html: Path | None, redact: bool) -> None:
+    from fedleak.door.reports import load_report
     from fedleak.report import html as page
     from fedleak.report import json_format, terminal
 
-    found = json_format.read(source / "report.json" if source.is_dir() else source)
+    found = load_report(source)
     if redact:
         found = json_format.redact(found)
     terminal.print_report(found, plain_console())

@@ -12,8 +12,10 @@ import numpy as np
 
 from fedleak.core.adversary import Capability, Secret, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray, Value, freeze, read_only
+from fedleak.core.display import one_line
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
+from fedleak.core.registry import faults_of
 from fedleak.core.view import View
 
 
@@ -51,6 +53,7 @@ class Attack(ABC):
     measured_by: ClassVar[str | None] = None  # the metric that decides; the first of the secret's kind if None
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
     preloads: ClassVar[tuple[str, ...]] = ()  # heavy packages that ``run`` imports, to be loaded once for all attempts
+    controls: ClassVar[tuple[str, ...]] = ()  # scenario files beside its module that it provably wins
 
     _listener: Callable[[Guess], None] | None = None
 
@@ -71,6 +74,16 @@ class Attack(ABC):
     @abstractmethod
     def predict(cls, facts: Facts) -> Prediction:
         """What theory expects in this situation, before anything runs."""
+
+
+def faults_of_attack(found: object) -> list[str]:
+    """What a class lacks to be an attack that an audit can plan; empty where nothing does."""
+    needs = {"name": str, "summary": str, "reference": Reference, "requires": frozenset, "produces": SecretKind}
+    faults = faults_of(found, Attack, {**needs, "up_to": frozenset, "preloads": tuple, "controls": tuple})
+    for name, kind in (("requires", Capability), ("up_to", Symmetry)):
+        if not faults and not all(isinstance(member, kind) for member in getattr(found, name)):
+            faults.append(f"its {name} must hold members of {kind.__name__} alone; got {getattr(found, name)!r}")
+    return faults
 
 
 class Status(StrEnum):
@@ -126,3 +139,9 @@ class Guess(Value):
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "candidates", tuple(freeze(candidate) for candidate in self.candidates))
         object.__setattr__(self, "evidence", read_only(self.evidence))
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.values)} row{'' if len(self.values) == 1 else 's'}"
+        told = f"{np.isfinite(self.values).sum()} of {self.values.size} cells"
+        why = f", {one_line(self.why)}" if self.why else ""
+        return f"<Guess of {one_line(str(self.secret))}: {self.status.value}, {told} in {rows}{why}>"

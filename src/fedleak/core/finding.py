@@ -5,13 +5,14 @@ The JSON, the HTML page and the terminal table are made of these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from math import isfinite
 
 from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
+from fedleak.core.display import Tabular, one_line
 from fedleak.core.payload import ScalarValue
 
 
@@ -146,6 +147,21 @@ class Finding:
     exhibit: Exhibit | None = None
     seconds: float = 0.0
 
+    def __repr__(self) -> str:
+        return f"<Finding {self.in_words()}>"
+
+    def in_words(self) -> str:
+        """One line: who, by which attack, on what, and what came of it."""
+        under = f" under {self.defense}" if self.defense else ""
+        graded = f" ({self.severity.label})" if self.severity else ""
+        measured = "" if self.score is None else _figures(self.score)
+        who = " + ".join(self.adversary)
+        return one_line(f"{self.attack} by {who} on {self.secret}{under}: {self.outcome.value}{graded}{measured}")
+
+
+def _figures(score: Score) -> str:
+    return f", {score.metric} {score.value:.3f}, baseline {score.baseline:.3f}"
+
 
 SCHEMA_VERSION = 1
 
@@ -162,7 +178,9 @@ class RunSummary:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Tabular):
+    """``repr`` is the verdict with the gravest leaks, a notebook shows a small table, ``to_frame`` gives all of it."""
+
     scenario: Mapping[str, object]  # the scenario as resolved, JSON values only
     environment: Mapping[str, ScalarValue]
     runs: tuple[RunSummary, ...]
@@ -173,3 +191,64 @@ class Report:
     @property
     def worst(self) -> Severity:
         return max((finding.severity for finding in self.findings), default=Severity.NONE)
+
+    @property
+    def leaks(self) -> tuple[Finding, ...]:
+        """The gravest first."""
+        found = [finding for finding in self.findings if finding.outcome is Outcome.LEAK]
+        return tuple(sorted(found, key=lambda finding: finding.severity, reverse=True))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(_COLUMNS)
+
+    def rows(self) -> list[dict[str, ScalarValue]]:
+        return [{name: of(finding) for name, of in _COLUMNS.items()} for finding in self.findings]
+
+    def in_words(self) -> str:
+        """The verdict in one line."""
+        n_found = len(self.findings)
+        among = f"{n_found} finding{'' if n_found == 1 else 's'}"
+        if self.leaks:
+            return f"severity {self.worst.label}: {len(self.leaks)} of {among} leak"
+        if self.worst:
+            return f"severity {self.worst.label}: proved from what was seen, without a truth, among {among}"
+        measured = sum(finding.outcome is Outcome.NO_LEAK for finding in self.findings)
+        return f"no leak in {among}, {measured} of them measured"
+
+    @property
+    def title(self) -> str:
+        return one_line(str(self.scenario.get("title", "untitled")))
+
+    def __repr__(self) -> str:
+        shown = [f"  {finding.in_words()}" for finding in self.leaks[:N_SHOWN]]
+        more = len(self.leaks) - len(shown)
+        rest = [f"  and {more} more; all findings: report.to_frame()"] if more else []
+        return "\n".join([f"<Report of {self.title}: {self.in_words()}>", *shown, *rest])
+
+
+N_SHOWN = 5  # leaks in a repr
+# A report as a table: plain values, the same columns for every finding.
+_COLUMNS: dict[str, Callable[[Finding], ScalarValue]] = {
+    "adversary": lambda found: " + ".join(found.adversary),
+    "mode": lambda found: found.mode.value,
+    "attack": lambda found: found.attack,
+    "secret": lambda found: found.secret.kind.value,
+    "owner": lambda found: found.secret.owner,
+    "defense": lambda found: found.defense,
+    "outcome": lambda found: found.outcome.value,
+    "severity": lambda found: found.severity.label,
+    "metric": lambda found: found.score.metric if found.score else None,
+    "value": lambda found: found.score.value if found.score else None,
+    "baseline": lambda found: found.score.baseline if found.score else None,
+    "ci_low": lambda found: found.score.ci[0] if found.score else None,
+    "ci_high": lambda found: found.score.ci[1] if found.score else None,
+    "n": lambda found: found.score.n if found.score else None,
+    "cells_recovered": lambda found: found.cells_recovered,
+    "theory": lambda found: found.theory.verdict,
+    "claim": lambda found: found.claim.status if found.claim else None,
+    "confidence": lambda found: found.claim.confidence if found.claim else None,
+    "certificate": lambda found: found.certificate or None,
+    "seconds": lambda found: found.seconds,
+    "why": lambda found: found.why,
+}

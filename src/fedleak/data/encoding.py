@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from fedleak.core.knowledge import ColumnKind
 from fedleak.core.whole.federation import Slice
 from fedleak.data.column_encoding import ColumnEncoding, encode_column
 from fedleak.data.label_encoding import LabelEncoding, encode_labels, rows_of_classes
-from fedleak.data.raw_table import RawColumn, RawTable
+from fedleak.data.raw_table import RawColumn, RawTable, from_pandas
 from fedleak.data.sources import load
 from fedleak.data.spec import DataSpec, EncodingOptions, ScalingName, check_encoding_options
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,13 @@ def load_table(spec: DataSpec, *, folder: Path | None = None) -> EncodedTable:
     """The table that a scenario's ``[data]`` describes. Relative paths start at ``folder``."""
     check_encoding_options(spec)
     raw = load(spec.source, target=spec.target, drop=spec.drop, missing_marks=spec.missing_marks, folder=folder)
+    return encode(raw, spec)
+
+
+def encode_frame(frame: pd.DataFrame, spec: DataSpec) -> EncodedTable:
+    """A table that is in memory already, read as the ``[data]`` of a scenario says; its ``source`` is a mere name."""
+    check_encoding_options(spec)
+    raw = from_pandas(frame, spec.target, name=spec.source, drop=spec.drop, missing_marks=spec.missing_marks)
     return encode(raw, spec)
 
 

@@ -1,6 +1,9 @@
 """Defenses, what honest parties do, in files by what they change."""
 
-from fedleak.core.registry import Entry, Registry
+from functools import partial
+
+from fedleak.core.attack import Reference
+from fedleak.core.registry import Entry, Registry, faults_of
 from fedleak.core.whole.hooks import Defense
 
 DEFENSES: Registry[Defense] = Registry(
@@ -23,4 +26,10 @@ DEFENSES: Registry[Defense] = Registry(
         Entry("collaboration-check", "fedleak.defenses.collaboration_check:CollaborationCheck"),
         Entry("leak-check", "fedleak.defenses.leak_check:LeakCheck"),
     ],
+    group="fedleak.defenses",
+    faults=partial(
+        faults_of,
+        base=Defense,
+        needs={"name": str, "summary": str, "reference": Reference, "changes": frozenset, "acts_at": frozenset},
+    ),
 )

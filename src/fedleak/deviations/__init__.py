@@ -1,6 +1,9 @@
 """Deviations, what dishonest parties do."""
 
-from fedleak.core.registry import Entry, Registry
+from functools import partial
+
+from fedleak.core.attack import Reference
+from fedleak.core.registry import Entry, Registry, faults_of
 from fedleak.core.whole.hooks import Deviation
 
 DEVIATIONS: Registry[Deviation] = Registry(
@@ -10,4 +13,8 @@ DEVIATIONS: Registry[Deviation] = Registry(
         Entry("claimed-columns", "fedleak.deviations.extra_columns:ClaimedColumns"),
         Entry("fake-features", "fedleak.deviations.extra_columns:FakeFeatures"),
     ],
+    group="fedleak.deviations",
+    faults=partial(
+        faults_of, base=Deviation, needs={"name": str, "summary": str, "reference": Reference, "acts_at": frozenset}
+    ),
 )

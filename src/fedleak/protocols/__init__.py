@@ -8,11 +8,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fedleak.core.registry import Entry, Registry
+from fedleak.core.attack import Reference
+from fedleak.core.registry import Entry, Registry, faults_of
 from fedleak.core.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from fedleak.core.whole.protocol import Protocol
+
+
+def _faults(found: object) -> list[str]:
+    from fedleak.core.whole.protocol import Protocol  # not for the process of an attack, which has the list alone
+
+    needs = {
+        "name": str,
+        "summary": str,
+        "reference": Reference,
+        "settings_type": type,
+        "roles": frozenset,
+        "named_steps": frozenset,
+        "may_reveal": frozenset,
+    }
+    return faults_of(found, Protocol, needs)
+
 
 PROTOCOLS: Registry[Protocol] = Registry(
     "protocol",
@@ -36,17 +53,31 @@ PROTOCOLS: Registry[Protocol] = Registry(
             ("prediction",),
         ),
     ],
+    group="fedleak.protocols",
+    faults=_faults,
 )
 
 
 def vocabularies() -> tuple[Vocabulary, ...]:
     """Of all listed protocols, each once."""
-    return tuple(import_module(module).VOCABULARY for module in vocabulary_modules())
+    found = (_vocabulary_in(module) for module in vocabulary_modules())
+    return tuple(vocabulary for vocabulary in found if vocabulary is not None)
 
 
 def vocabulary_modules() -> tuple[str, ...]:
     """The module ``vocabulary`` beside a protocol's own, or the one that its entry names."""
     return tuple(dict.fromkeys(entry.vocabulary or _beside(entry.path) for entry in PROTOCOLS.entries))
+
+
+def _vocabulary_in(module: str) -> Vocabulary | None:
+    """None where somebody else's protocol has none: it then has no words and no facts of its own."""
+    try:
+        found: Vocabulary = import_module(module).VOCABULARY
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        return None
+    return found
 
 
 def _beside(path: str) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from fedleak.core.display import visible
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
 from fedleak.report.defense_effect import defenses, effects, honest_run
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
-from fedleak.report.safe_text import visible
 from fedleak.report.verdict import agreement, agreement_words, statement
 from fedleak.report.wording import (
     MODE_MEANING,

@@ -14,11 +14,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fedleak.core.display import visible
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary, Severity
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
-from fedleak.report.safe_text import Name, visible
+from fedleak.report.safe_text import Name
 from fedleak.report.verdict import Agreement, agreement, statement
 from fedleak.report.wording import OUTCOME_WORDS, left_out, owned, reason_of, scores_cells, severity_words, who
 

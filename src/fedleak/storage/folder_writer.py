@@ -9,9 +9,9 @@ from typing import Generic, Self
 
 import numpy as np
 
-from fedleak import __version__
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError, RunError
+from fedleak.core.version import __version__
 from fedleak.storage import strict_json
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import TaggedCodec, decode, encode

@@ -32,6 +32,7 @@ from fedleak.core.oracle import Answer, Exchange, Oracle, OracleSpec
 from fedleak.core.payload import Payload
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_to_bytes, load_view, payload_to_bytes
+from fedleak.trial.code_places import Need
 from fedleak.trial.shut_off import shut_off_attempt, shut_off_process, shut_off_view
 from fedleak.trial.spent import Spent, timed_run
 from fedleak.trial.wire import Kind, Request, Wire
@@ -43,14 +44,14 @@ _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
 
-def main(control: int, views: Path, code: Sequence[Path]) -> None:
+def main(control: int, views: Path, code: list[Path]) -> None:
     server = socket.socket(fileno=control)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes: they vanish by themselves
     del sys.argv[1:], sys.orig_argv[1:]  # where things lie is nothing that an attack is told
     shut_off_process(views, code)
     for what, connection in _connections(server):
         if what == FOR_MODULES:
-            _import_modules(Wire(connection))
+            _meet(Wire(connection), code)
         elif _forked(leaving=server):
             _then_exit(_hold, connection, views, code)
         connection.close()
@@ -86,11 +87,17 @@ def _then_exit(work: Callable[..., None], *arguments: object) -> None:
         os._exit(status)
 
 
-def _import_modules(wire: Wire) -> None:
+def _meet(wire: Wire, code: list[Path]) -> None:
+    """What attacks to come need: places that code may be read from, and modules."""
     _, body = wire.receive()
-    for name in json.loads(body):
-        with suppress(Exception):  # the attempt that needs it meets the same error, and tells it
-            importlib.import_module(name)
+    for need, value in json.loads(body):
+        if need == Need.MODULE:
+            with suppress(Exception):  # the attempt that needs it meets the same error, and tells it
+                importlib.import_module(value)
+            continue
+        code.append(Path(value).resolve())
+        if need == Need.FOLDER:
+            sys.path.append(value)
 
 
 def _hold(connection: socket.socket, views: Path, code: Sequence[Path]) -> None:
@@ -170,4 +177,4 @@ def _refusal(name: str) -> type[FedleakError]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), [Path(folder) for folder in sys.argv[3:]])
+    main(int(sys.argv[1]), Path(sys.argv[2]), [Path(folder).resolve() for folder in sys.argv[3:]])

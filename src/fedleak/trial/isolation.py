@@ -31,13 +31,12 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES, STORED_VIEW
+from fedleak.trial.code_places import Need, needs_of, search_path
 from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
 from fedleak.trial.spent import Spent
 from fedleak.trial.wire import Kind, Request, Wire, described
 
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
-# What the server may load: our own attacks and what we depend on. A stranger's code runs in its attempt alone.
-TRUSTED = frozenset({"fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
 MAX_SENT_BYTES = 1 << 27  # of a view; a larger one never stands in memory as a whole
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
 
@@ -56,8 +55,8 @@ class Isolation:
         self._lock = threading.Lock()
         self._numbers = count()
         self.closed = False
-        self._preloaded: set[str] = set()
-        code = [os.path.abspath(path) for path in sys.path if os.path.isdir(path or ".")]
+        code = search_path()
+        self._met: set[tuple[Need, str]] = {(Need.FOLDER, folder) for folder in code}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-B", "-m", "fedleak.trial.attack_process", str(theirs.fileno()), self.views, *code],
             cwd=folder or self.views,
@@ -80,14 +79,14 @@ class Isolation:
         return not self.closed and self._process.poll() is None
 
     def preload(self, attacks: Iterable[type[Attack]]) -> None:
-        """Import them once, in the server, for all views to come. Does not wait for it."""
+        """For all views to come, the server imports them once and learns where their code lies. Does not wait."""
         with self._lock:
-            wanted = [name for name in modules_of(attacks) if name not in self._preloaded]
+            wanted = [need for need in needs_of(attacks) if need not in self._met]
             if wanted:
                 wire = Wire(_passed_through(self._control, FOR_MODULES))
                 wire.send(Kind.LOAD, json.dumps(wanted).encode())
                 wire.close()
-                self._preloaded.update(wanted)
+                self._met.update(wanted)
 
     def chamber(self, view: View) -> Chamber:
         """A process that holds the view, for everybody who is in that place.
@@ -98,9 +97,9 @@ class Isolation:
         place.mkdir()
         try:
             with self._lock:
-                loaded = frozenset(self._preloaded)
+                met = frozenset(self._met)
                 wire = Wire(_passed_through(self._control, FOR_A_VIEW))
-            chamber = Chamber(self, wire.connection, place, loaded)
+            chamber = Chamber(self, wire.connection, place, met)
             wire.send(Kind.LOAD, json.dumps(str(place)).encode())
             _hand_over(wire, replace(view, oracles={}, knowledge=Knowledge()), place)
             wire.receive()
@@ -117,26 +116,22 @@ class Isolation:
         shutil.rmtree(self.views, ignore_errors=True)
 
 
-def modules_of(attacks: Iterable[type[Attack]]) -> list[str]:
-    """What they need loaded, as far as the server may load it."""
-    names = (name for attack in attacks for name in (attack.__module__, *attack.preloads))
-    return [name for name in dict.fromkeys(names) if name.partition(".")[0] in TRUSTED]
-
-
 class Chamber:
     """Attempts on one coalition's view. Its process ends, and the view's folder goes, when nobody has it any more."""
 
-    def __init__(self, isolation: Isolation, control: socket.socket, place: Path, loaded: frozenset[str]) -> None:
+    def __init__(
+        self, isolation: Isolation, control: socket.socket, place: Path, met: frozenset[tuple[Need, str]]
+    ) -> None:
         self._isolation = isolation
         self._control = control
-        self._loaded = loaded
+        self._met = met
         self._lock = threading.Lock()
         self._gone = False
         self.close = weakref.finalize(self, _release, control, place)
 
     def suits(self, attack: type[Attack]) -> bool:
-        """Whether it can be asked, and has at hand what the attack imports: torch alone takes seconds."""
-        return self._isolation.alive and not self._gone and self._loaded.issuperset(modules_of([attack]))
+        """Whether it can be asked, and may read and has at hand what the attack imports: torch alone takes seconds."""
+        return self._isolation.alive and not self._gone and self._met.issuperset(needs_of([attack]))
 
     def attempt(
         self,

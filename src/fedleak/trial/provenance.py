@@ -7,8 +7,8 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from fedleak import __version__
 from fedleak.core.payload import ScalarValue
+from fedleak.core.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "gmpy2", "pandas")
 

@@ -73,6 +73,8 @@ FORBIDDEN_PACKAGES = tuple(
         "storage.capture_and_truth",
         "trial.play",
         "trial.attempt",
+        "door",
+        "testing",
     )
 )
 # What everybody may know of protocols, with the packages around it, which hold a list and nothing that runs.
@@ -87,10 +89,13 @@ OF_THE_MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "
 
 
 def shut_off_process(views: Path, code: Sequence[Path]) -> None:
-    """For the server, before it imports a single attack. ``code``: folders from which code alone may be read."""
+    """For the server, before it imports a single attack.
+
+    ``code``: real places from which code alone may be read; the server adds to them when it learns of more.
+    """
     tempfile.gettempdir()  # packages ask for its name when they load; finding it out opens a file
     _take_away()
-    roots, of_code = [views.resolve(), *_installed()], [path.resolve() for path in code]
+    roots = [views.resolve(), *_installed()]
 
     def refuse(event: str, arguments: tuple[object, ...]) -> None:
         if _changes_nothing(event, arguments):
@@ -100,7 +105,7 @@ def shut_off_process(views: Path, code: Sequence[Path]) -> None:
         if event == "import" and _knows_the_truth(str(arguments[0])):
             raise PermissionError(f"an attack may not import {arguments[0]}")
         if event in OF_PATHS and isinstance(arguments[0], str | bytes | os.PathLike):
-            _check_path(event, arguments, roots, of_code)
+            _check_path(event, arguments, roots, code)
 
     sys.addaudithook(refuse)
 
@@ -116,7 +121,7 @@ def shut_off_view(view: Path, views: Path, code: Sequence[Path]) -> None:
                 raise PermissionError(f"an attack may not touch {path}")
 
     sys.addaudithook(refuse)
-    apart = [folder.resolve() for folder in code if not _within(folder.resolve(), _installed())]
+    apart = [place for place in code if not _within(place, _installed())]
     of_code = [path for folder in apart for path in _code_in(folder)]
     landlock.read_only_within([own, *_installed(), *of_code, *landlock.of_the_loader()], listed=apart)
 
@@ -138,15 +143,15 @@ def _knows_the_truth(module: str) -> bool:
 
 def _code_in(folder: Path) -> list[Path]:
     """Modules and packages: whoever starts an audit beside the data has the data in a folder of code."""
+    if folder.is_file():
+        return [folder]
     with suppress(OSError):
         return [path for path in folder.iterdir() if path.suffix in CODE_SUFFIXES or (path / "__init__.py").is_file()]
     return []
 
 
 def _installed() -> list[Path]:
-    import fedleak
-
-    roots = [Path(fedleak.__file__).resolve().parent, Path(sys.prefix).resolve()]
+    roots = [Path(__file__).resolve().parents[1], Path(sys.prefix).resolve()]
     roots += [Path(path).resolve() for path in sysconfig.get_paths().values()]
     return roots + [Path(path) for path in OF_THE_MACHINE]
 

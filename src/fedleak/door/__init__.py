@@ -1,0 +1,1 @@
+"""What ``import fedleak`` offers, and the command line goes through: audits, checks, single attacks, stored reports."""

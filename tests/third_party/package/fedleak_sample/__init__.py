@@ -1,0 +1,1 @@
+"""Imports nothing: the process of the attack must not load what the defense needs."""
