@@ -49,7 +49,7 @@ MISTAKES = [
     ('name = "fintech"', f'name = "{"f" * 65}"', "name must be 1 to 64 printable characters"),
     ("n_columns = 7", "n_columns = -7", "n_columns of 'bank' must be 0 or more; got -7"),
     ("n_columns = 7", "share = nan", "share of 'bank' must be from 0 to 1; got nan"),
-    ("n_columns = 7", "n_columns = 7\nshare = 0.2", "must have columns, n_columns or share, one of them"),
+    ("n_columns = 7", "n_columns = 7\nshare = 0.2", "must have columns, n_columns, share or patches, one of them"),
     ('role = "passive"', 'role = "active"', 'must have a party with role = "passive" in vertical-logistic; got 0'),
     ('"vertical-logistic"', '"vertical-logistic-arbiter"', 'must have one party with role = "arbiter" in .*; got 0'),
     ('cipher = "sealed"', 'cipher = "rsa"', "federation.cipher must be one of paillier, sealed; got 'rsa'"),

@@ -265,3 +265,13 @@ def test_registry() -> None:
     assert CIPHERS.get("paillier") is Paillier
     with pytest.raises(UnknownNameError, match='Did you mean "paillier"'):
         CIPHERS.get("pailler")
+
+
+def test_ciphertexts_with_scales_of_their_own_are_opened_but_not_computed_with(private_key: PrivateKey) -> None:
+    public = private_key.public
+    plain = public.encrypt([3, 4], 0)
+    scaled = replace(plain, exponents=np.array([1, -2]), signs=np.array([1, -1], dtype=np.int8))
+    assert private_key.decrypt(scaled) == [3, 4]
+    for compute in (lambda: public.add(scaled, scaled), lambda: select(scaled, [0]), lambda: concatenate([scaled])):
+        with pytest.raises(CryptoError, match="one scale; got exponents or signs of their own"):
+            compute()

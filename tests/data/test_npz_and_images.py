@@ -9,7 +9,7 @@ import pytest
 
 from data_files import require_data
 from fedleak.core.errors import DataError
-from fedleak.data import DataSpec, load, load_images, load_table
+from fedleak.data import DataSpec, decode, load, load_images, load_table
 from fedleak.data.sources import text_files
 
 
@@ -181,3 +181,24 @@ def test_wheat_markers_are_binary() -> None:
     table = load_table(DataSpec(source="wheat_dart_markers", task="none", scaling="none"))
     assert table.values.shape == (599, 1279)
     assert {encoding.kind.value for encoding in table.encoding} == {"binary"}
+
+
+def test_pixels_are_divided_by_their_peak_whatever_the_data(tmp_path: Path) -> None:
+    """A dark corner is not stretched to white, as the scaling of columns would."""
+    x = pictures(6, 3, 4) // 2
+    table = load_table(DataSpec(source=save(tmp_path, x=x, y=np.arange(6) % 2), scaling="pixels"))
+    assert table.pixels is not None
+    assert table.pixels.shape == (3, 4, 1)
+    assert np.array_equal(table.values, x.reshape(6, -1) / 255)
+    assert np.array_equal(decode(table)[0].values, x[:, 0, 0])
+    unit = load_table(DataSpec(source=str(tmp_path / "set.npz"), scaling="pixels+max-row-norm"))
+    assert unit.max_row_norm == pytest.approx(1.0)
+    assert unit.values[0] == pytest.approx(table.values[0] / table.max_row_norm)
+
+
+def test_a_table_of_numbers_has_no_pixels(tmp_path: Path) -> None:
+    numbers = save(tmp_path, x=np.zeros((3, 2, 2)), y=np.arange(3))
+    assert load(numbers).pixels is None
+    with pytest.raises(DataError, match="must be of whole images"):
+        load_table(DataSpec(source=numbers, task="multiclass", scaling="pixels"))
+    assert load(save(tmp_path, x=pictures(3, 2, 2), y=np.arange(3)), drop=("r0c0",)).pixels is None

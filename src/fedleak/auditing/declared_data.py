@@ -10,8 +10,8 @@ from math import sqrt
 
 import numpy as np
 
-from fedleak.auditing.scenario import KnowledgeSpec, PartySpec, Scenario
-from fedleak.core.arrays import FloatArray
+from fedleak.auditing.scenario import KnowledgeSpec, PartySpec, Scenario, patches_of
+from fedleak.core.arrays import FloatArray, flat_rows
 from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
@@ -31,6 +31,7 @@ from fedleak.data import (
     split_vertical,
 )
 from fedleak.data.column_encoding import regular_step
+from fedleak.protocols import PROTOCOLS
 
 
 def build_federation(scenario: Scenario, table: EncodedTable | None = None) -> Federation:
@@ -43,10 +44,31 @@ def build_federation(scenario: Scenario, table: EncodedTable | None = None) -> F
         labels_at = _label_holder(scenario).name
         partition = _partition(scenario, len(table.source_columns))
         members = split_vertical(table, partition, labels_at=labels_at, test_share=test_share, rng=rng)
+    if PROTOCOLS.get(scenario.protocol).shaped_cells and table.pixels is not None:
+        members = tuple(_in_shape(party, _shape_of(party, scenario, table)) for party in members)
     helpers = tuple(_empty_party(spec, 0) for spec in scenario.parties if spec.role not in DATA_ROLES)
     return Federation(
         scenario.protocol, members + helpers, scenario.settings, _max_row_norm(scenario, len(table.columns))
     )
+
+
+def _shape_of(party: Party, scenario: Scenario, table: EncodedTable) -> tuple[int, ...] | None:
+    """Of what a party holds of each picture; None where that is some pixels and no picture."""
+    assert table.pixels is not None
+    if scenario.partition.by == "patches":
+        return patches_of(scenario).shape_of(party.name, table)
+    return table.pixels.shape if len(party.columns) == table.pixels.n_cells else None
+
+
+def _in_shape(party: Party, shape: tuple[int, ...] | None) -> Party:
+    if shape is None:
+        return party
+    shaped = [
+        None if part is None else replace(part, features=part.features.reshape(len(part.ids), *shape))
+        for part in (party.train, party.test)
+    ]
+    assert shaped[0] is not None
+    return replace(party, train=shaped[0], test=shaped[1])
 
 
 def sketch_federation(scenario: Scenario) -> Federation:
@@ -88,6 +110,8 @@ def _partition(scenario: Scenario, n_available: int) -> VerticalPartition:
     if by == "columns":
         _check_named(members)
         return ByColumns({spec.name: spec.columns for spec in members}, scenario.partition.unassigned)
+    if by == "patches":
+        return patches_of(scenario)
     shares = _shares(members, by, n_available)
     return ByRatio(shares) if by == "ratio" else ByCorrelation(shares)
 
@@ -134,7 +158,7 @@ def _max_row_norm(scenario: Scenario, n_columns: int | None) -> float | None:
     """What the public preprocessing guarantees, whatever the data."""
     if scenario.data.scaling.endswith("max-row-norm"):
         return 1.0
-    if scenario.data.scaling == "minmax" and n_columns is not None:
+    if scenario.data.scaling in ("minmax", "pixels") and n_columns is not None:
         return sqrt(n_columns)
     return None
 
@@ -152,7 +176,7 @@ def draw_knowledge(
 
 
 def _cells(party: Party, share: float, rng: np.random.Generator) -> KnownCells:
-    values = party.train.features
+    values = flat_rows(party.train.features)
     count = round(share * values.size)
     rows, columns = np.unravel_index(np.sort(rng.choice(values.size, size=count, replace=False)), values.shape)
     return KnownCells(party.name, party.train.ids[rows], columns.astype(np.int64), values[rows, columns])
@@ -161,7 +185,7 @@ def _cells(party: Party, share: float, rng: np.random.Generator) -> KnownCells:
 def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
     found = []
     for index, name in enumerate(party.columns):
-        values = party.train.features[:, index]
+        values = flat_rows(party.train.features)[:, index]
         low, high = (float(values.min()), float(values.max())) if spec.ranges else (None, None)
         known = KnownColumn(party.name, name, low=low, high=high)
         found.append(_with_kind(known, values) if spec.kinds else known)
@@ -187,5 +211,5 @@ def _sample(party: Party, count: int) -> PublicSample:
             f"adversary.knowledge.sample must be at most the {available} held-out rows; got {count}; "
             "raise federation.partition.test_share"
         )
-    rows = Table(party.columns, held_out.ids[:count], held_out.features[:count])
+    rows = Table(party.columns, held_out.ids[:count], flat_rows(held_out.features[:count]))
     return PublicSample(party.name, rows)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import get_args
 
 from fedleak.attacks import ATTACKS
-from fedleak.core.errors import ScenarioError, UnknownNameError, nearest_or_list
+from fedleak.core.errors import DataError, ScenarioError, UnknownNameError, nearest_or_list
 from fedleak.core.finding import Mode
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.transcript import EVERYONE
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.core.whole.hooks import Defense
 from fedleak.data.partition.by_columns import UnassignedPolicy
+from fedleak.data.partition.by_patches import ByNamedPatches
 from fedleak.data.spec import DataSpec
 from fedleak.protocols import PROTOCOLS
 
@@ -33,16 +34,21 @@ class PartySpec:
         None, "instead of columns: the share of all columns (by rows: of all rows) that it gets", unit="0 to 1"
     )
 
+    patches: tuple[int, ...] = setting(
+        (), "by patches: which part of the picture it holds, as numbers of patches in reading order from 1"
+    )
+
     def __post_init__(self) -> None:
         if not 0 < len(self.name) <= MAX_NAME_CHARS or not self.name.isprintable() or self.name == EVERYONE:
             raise ScenarioError(
                 f"name must be 1 to {MAX_NAME_CHARS} printable characters, and not {EVERYONE!r} (everybody); "
                 f"got {self.name[: MAX_NAME_CHARS + 1]!r}"
             )
-        given = [name for name in ("columns", "n_columns", "share") if getattr(self, name) not in ((), None)]
+        ways = ("columns", "n_columns", "share", "patches")
+        given = [name for name in ways if getattr(self, name) not in ((), None)]
         if len(given) > 1:
             raise ScenarioError(
-                f"{self.name!r} must have columns, n_columns or share, one of them; got {', '.join(given)}"
+                f"{self.name!r} must have columns, n_columns, share or patches, one of them; got {', '.join(given)}"
             )
         if self.n_columns is not None and self.n_columns < 0:
             raise ScenarioError(f"n_columns of {self.name!r} must be 0 or more; got {self.n_columns}")
@@ -56,8 +62,11 @@ class PartitionSpec:
 
     by: str = setting(
         "columns",
-        'how columns go to parties; "rows" deals whole rows out instead, by share',
-        choices=("columns", "ratio", "correlation", "rows"),
+        'how columns go to parties; "patches" deals parts of pictures out, "rows" whole rows by share',
+        choices=("columns", "ratio", "correlation", "patches", "rows"),
+    )
+    grid: tuple[int, ...] = setting(
+        (), "by patches: into how many pictures are cut from top to bottom, and from left to right; [1, 2] for halves"
     )
     unassigned: UnassignedPolicy = setting(
         "error",
@@ -70,6 +79,10 @@ class PartitionSpec:
     test_share: float = setting(0.2, "rows held out from training, to measure the model", unit="0 to 1")
 
     def __post_init__(self) -> None:
+        if (self.by == "patches") != bool(self.grid):
+            raise ScenarioError('grid must be given with by = "patches", and left out otherwise; [1, 2] cuts in halves')
+        if self.grid and (len(self.grid) != 2 or min(self.grid) < 1):
+            raise ScenarioError(f"grid must be two whole numbers from 1 on; got {list(self.grid)}")
         if self.train_rows is not None and self.train_rows < 1:
             raise ScenarioError(f"train_rows must be 1 or more; got {self.train_rows}")
         if not 0 <= self.test_share < 1:
@@ -121,6 +134,7 @@ class Scenario:
 def check_scenario(scenario: Scenario) -> None:
     _check_roles(scenario)
     _check_columns(scenario.parties)
+    _check_patches(scenario)
     _check_adversaries(scenario)
     _check_defenses(scenario)
 
@@ -159,6 +173,30 @@ def _check_columns(parties: tuple[PartySpec, ...]) -> None:
                     "give it to one of them"
                 )
             seen[column] = party.name
+
+
+def _check_patches(scenario: Scenario) -> None:
+    by_patches = scenario.partition.by == "patches"
+    for party in scenario.parties:
+        if party.patches and (not by_patches or party.role not in DATA_ROLES):
+            raise ScenarioError(
+                f'federation.parties: {party.name!r} must have no patches unless federation.partition.by = "patches" '
+                "and its role is to hold data"
+            )
+        if by_patches and party.role is Role.PASSIVE and not party.patches:
+            raise ScenarioError(f"federation.parties: {party.name!r} must name its patches, such as patches = [1]")
+    if by_patches:
+        patches_of(scenario)
+
+
+def patches_of(scenario: Scenario) -> ByNamedPatches:
+    """Who holds which part of the picture."""
+    n_rows, n_columns = scenario.partition.grid
+    held = {party.name: party.patches for party in scenario.parties if party.role in DATA_ROLES}
+    try:
+        return ByNamedPatches(held, (n_rows, n_columns), scenario.partition.unassigned)
+    except DataError as error:
+        raise ScenarioError(f"federation.parties: {error}") from error
 
 
 def _check_adversaries(scenario: Scenario) -> None:

@@ -65,7 +65,7 @@ def _type_name(kind: Any) -> str:
         return words.get(kind.__name__, "table") if kind.__name__ != "tuple" else "list"
     text = str(kind)
     if text.startswith("tuple["):
-        return "list of texts"
+        return "list of whole numbers" if text.startswith("tuple[int") else "list of texts"
     if text.startswith("typing.Literal"):
         return "text"
     return " or ".join(words.get(part.strip(), part.strip()) for part in text.split("|") if part.strip() != "None")

@@ -13,7 +13,7 @@ from fedleak.data.images import ImageSet, load_images
 from fedleak.data.label_encoding import LabelEncoding
 from fedleak.data.partition.by_columns import ByColumns, ByRatio, VerticalPartition, split_vertical
 from fedleak.data.partition.by_correlation import ByCorrelation
-from fedleak.data.partition.by_patches import ByPatches, split_images
+from fedleak.data.partition.by_patches import ByNamedPatches, ByPatches, split_images
 from fedleak.data.partition.by_rows import ByLabelSkew, ByRowCount, ByRowRatio, HorizontalPartition, split_horizontal
 from fedleak.data.partition.shares import split_holdout
 from fedleak.data.raw_table import RawColumn, RawTable, from_arrays, from_pandas
@@ -24,6 +24,7 @@ __all__ = [
     "ByColumns",
     "ByCorrelation",
     "ByLabelSkew",
+    "ByNamedPatches",
     "ByPatches",
     "ByRatio",
     "ByRowCount",

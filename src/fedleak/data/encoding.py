@@ -19,7 +19,7 @@ from fedleak.core.knowledge import ColumnKind
 from fedleak.core.whole.federation import Slice
 from fedleak.data.column_encoding import ColumnEncoding, encode_column
 from fedleak.data.label_encoding import LabelEncoding, encode_labels, rows_of_classes
-from fedleak.data.raw_table import RawColumn, RawTable, from_pandas
+from fedleak.data.raw_table import Pixels, RawColumn, RawTable, from_pandas
 from fedleak.data.sources import load
 from fedleak.data.spec import DataSpec, EncodingOptions, ScalingName, check_encoding_options
 
@@ -39,6 +39,7 @@ class EncodedTable(Value):
     label_encoding: LabelEncoding | None = None
     scaling: str = "none"
     n_rows_dropped: int = 0  # for missing cells
+    pixels: Pixels | None = None  # where the columns are whole pictures
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.ids), len(self.encoding)):
@@ -119,7 +120,9 @@ def encode(raw: RawTable, options: EncodingOptions | None = None) -> EncodedTabl
     ]
     _check_names(tuple(numeric.encoding.column for numeric in encoded))
     values = np.column_stack([numeric.values for numeric in encoded])
-    scaled, encodings = scale_columns(values, [numeric.encoding for numeric in encoded], options.scaling)
+    pixels = raw.pixels if raw.pixels is not None and raw.pixels.n_cells == len(encoded) else None
+    encodings: Sequence[ColumnEncoding] = [numeric.encoding for numeric in encoded]
+    scaled, encodings = scale_columns(values, encodings, options.scaling, _peak(raw.source, pixels, options))
     labels, label_encoding = (
         (None, None) if target is None else encode_labels(RawColumn(target.name, target.values[rows]), options)
     )
@@ -127,12 +130,25 @@ def encode(raw: RawTable, options: EncodingOptions | None = None) -> EncodedTabl
         source=raw.source,
         values=scaled,
         ids=rows,
-        encoding=encodings,
+        encoding=tuple(encodings),
         labels=labels,
         label_encoding=label_encoding,
         scaling=options.scaling,
         n_rows_dropped=n_dropped,
+        pixels=pixels,
     )
+
+
+def _peak(source: str, pixels: Pixels | None, options: EncodingOptions) -> float:
+    """By what pixels are divided, where they are."""
+    if not options.scaling.startswith("pixels"):
+        return 1.0
+    if pixels is None:
+        raise DataError(
+            f'scaling = "{options.scaling}" must be of whole images, bytes in an .npz file or "sklearn:digits"; '
+            f"got {source}, which is a table"
+        )
+    return float(pixels.peak)
 
 
 def _needed_target(raw: RawTable, options: EncodingOptions) -> RawColumn | None:
@@ -227,11 +243,12 @@ def _decoded_source_column(encodings: Sequence[ColumnEncoding], encoded: FloatAr
 
 
 def scale_columns(
-    values: FloatArray, encodings: Sequence[ColumnEncoding], scaling: ScalingName
+    values: FloatArray, encodings: Sequence[ColumnEncoding], scaling: ScalingName, peak: float = 1.0
 ) -> tuple[FloatArray, tuple[ColumnEncoding, ...]]:
-    """The scaled table and the encodings with their shift and scale. A constant column is shifted but never divided."""
+    """The scaled table and the encodings with their shift and scale. A constant column is shifted but never divided;
+    a pixel is divided by ``peak`` whatever it is."""
     steps = scaling.split("+")
-    shift, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    shift, scale = np.zeros(values.shape[1]), np.full(values.shape[1], peak)
     with np.errstate(all="ignore"):  # extreme columns are reported by name below
         if "standard" in steps:
             shift, scale = values.mean(axis=0), values.std(axis=0)

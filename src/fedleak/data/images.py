@@ -12,13 +12,11 @@ from fedleak.core.arrays import AnyArray, IntArray, Value, freeze
 from fedleak.core.errors import DataError, nearest
 from fedleak.core.whole.federation import Slice
 from fedleak.data.sources import source_file
-from fedleak.data.sources.binary_files import pixel_names, read_arrays, samples
-from fedleak.data.sources.catalogue import not_found
+from fedleak.data.sources.binary_files import PEAK_BYTE, pixel_names, read_arrays, samples
+from fedleak.data.sources.catalogue import BUNDLED_PIXELS, not_found
 
 PartName = Literal["all", "train", "test"]
-PEAK_BYTE = 255
 _DIGITS = "sklearn:digits"
-_PEAK_DIGIT = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,4 +117,4 @@ def _bundled_digits() -> tuple[ImageSet, int]:
     digits = load_digits()
     pixels = digits.images.astype(np.uint8)[..., np.newaxis]
     labels = digits.target.astype(np.int64)
-    return ImageSet(_DIGITS, pixels, labels, np.arange(len(pixels)), peak=_PEAK_DIGIT), len(pixels)
+    return ImageSet(_DIGITS, pixels, labels, np.arange(len(pixels)), peak=BUNDLED_PIXELS["digits"].peak), len(pixels)

@@ -48,6 +48,18 @@ class RawColumn(Value):
         return np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), dtype=bool)
 
 
+@dataclass(frozen=True)
+class Pixels:
+    """How the columns of a table of images lie in a picture, in reading order, and the highest that a pixel may be."""
+
+    shape: tuple[int, int, int]  # height, width, channels
+    peak: int
+
+    @property
+    def n_cells(self) -> int:
+        return math.prod(self.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class RawTable:
     """Feature columns and, if the table has one, the target column. Row numbers are the ids."""
@@ -55,6 +67,7 @@ class RawTable:
     source: str
     columns: tuple[RawColumn, ...]
     target: RawColumn | None = None
+    pixels: Pixels | None = None  # where the columns are whole pictures
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -10,7 +10,16 @@ from fedleak.core.whole.federation import setting
 
 TaskName = Literal["binary", "multiclass", "regression", "none"]
 MissingPolicy = Literal["error", "mean", "drop"]
-ScalingName = Literal["none", "standard", "minmax", "max-row-norm", "standard+max-row-norm", "minmax+max-row-norm"]
+ScalingName = Literal[
+    "none",
+    "standard",
+    "minmax",
+    "pixels",
+    "max-row-norm",
+    "standard+max-row-norm",
+    "minmax+max-row-norm",
+    "pixels+max-row-norm",
+]
 CategoricalMode = Literal["ordinal", "one-hot"]
 
 
@@ -39,8 +48,8 @@ class EncodingOptions:
     )
     scaling: ScalingName = setting(
         "standard",
-        "how columns are scaled: mean 0 and standard deviation 1; to [0, 1]; all rows divided by one constant so "
-        "that the longest row has 2-norm 1; or one after the other",
+        "how columns are scaled: mean 0 and standard deviation 1; to [0, 1]; pixels of images by the highest that a "
+        "pixel may be; all rows divided by one constant so that the longest row has 2-norm 1; or one after the other",
         choices=get_args(ScalingName),
     )
     categorical: CategoricalMode = setting(
@@ -64,7 +73,8 @@ class DataSpec(EncodingOptions):
     source: str = setting(
         MISSING,
         'where the table is: "sklearn:NAME", "openml:NAME" or "openml:ID", the path of a .csv, .csv.gz, .tsv, '
-        ".tsv.gz, .parquet or .npz file, or the bare name of a file in the folder FEDLEAK_DATA",
+        ".tsv.gz, .parquet or .npz file, or the bare name of a file in the folder FEDLEAK_DATA; images in an .npz "
+        "file become a table with a column a pixel, named by row, column and channel",
     )
     target: str | None = setting(
         None, "the column that holds the labels; may be left out where the data set has a target of its own"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from fedleak.core.errors import DataError
 from fedleak.data.raw_table import RawTable, from_pandas
 from fedleak.data.sources.binary_files import read_npz_table, read_parquet
 from fedleak.data.sources.catalogue import (
+    BUNDLED_PIXELS,
     BUNDLED_TARGET,
     PUBLIC_SETS,
     SUFFIXES,
@@ -44,7 +45,8 @@ def load(
     wanted = _Wanted(target, frozenset(drop), frozenset(missing_marks))
     scheme, _, name = source.partition(":")
     if scheme == "sklearn":
-        return wanted.table(bundled_frame(name), source, own_target=BUNDLED_TARGET)
+        table = wanted.table(bundled_frame(name), source, own_target=BUNDLED_TARGET)
+        return replace(table, pixels=None if drop else BUNDLED_PIXELS.get(name))
     if scheme == "openml":
         frame, own_target, exact = openml_frame(name)
         return wanted.table(frame, exact, own_target=own_target)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from numpy.lib import format as npy
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import DataError, MissingExtraError, nearest_or_list
-from fedleak.data.raw_table import RawTable, from_arrays
+from fedleak.data.raw_table import Pixels, RawTable, from_arrays
 from fedleak.data.sources import text_files
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMN_NAMES = ("columns", "names", "marker")
 _TARGET_NAMES = ("targets", "env")
+PEAK_BYTE = 255
 
 
 def read_arrays(path: Path) -> Mapping[str, AnyArray]:
@@ -70,11 +72,21 @@ def read_npz_table(path: Path, *, name: str, target: str | None, drop: Collectio
     arrays = read_arrays(path)
     rows, labels, _ = samples(path, arrays)
     columns = next((arrays[key].tolist() for key in _COLUMN_NAMES if key in arrays), None)
+    pixels = None
     if columns is None and 3 <= rows.ndim <= 4:
         columns = list(pixel_names(rows.shape[1:]))
+        pixels = _pixels(rows) if not drop else None
     label_name, chosen = _chosen_labels(path, arrays, labels, target)
     matrix = rows.reshape(len(rows), -1)
-    return from_arrays(matrix, chosen, columns, target=label_name, name=name, drop=drop)
+    return replace(from_arrays(matrix, chosen, columns, target=label_name, name=name, drop=drop), pixels=pixels)
+
+
+def _pixels(images: AnyArray) -> Pixels | None:
+    """Bytes are pictures; other numbers may be anything."""
+    if images.dtype != np.uint8:
+        return None
+    height, width, channels = (*images.shape[1:], 1)[:3]
+    return Pixels((height, width, channels), PEAK_BYTE)
 
 
 def _chosen_labels(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedleak.core.errors import DataError, nearest
+from fedleak.data.raw_table import Pixels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +115,7 @@ def not_found(name: str) -> DataError:
 
 BUNDLED_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 BUNDLED_TARGET = "target"
+BUNDLED_PIXELS = {"digits": Pixels((8, 8, 1), 16)}  # scikit-learn's digits are small pictures
 
 
 def bundled_frame(name: str) -> pd.DataFrame:
