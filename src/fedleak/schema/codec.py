@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from math import isfinite
 from operator import index
+from typing import Any
 
 import numpy as np
 
 from fedleak.core.arrays import AnyArray
+from fedleak.core.errors import nearest
 from fedleak.core.payload import ScalarValue, plain_scalar
-from fedleak.storage.safe_files import Limits
-from fedleak.storage.segments import ArrayRef
-from fedleak.storage.strict_json import Malformed, shown
+from fedleak.schema.strict_json import WORD_BITS, Malformed, shown
 
-Put = Callable[[AnyArray], ArrayRef]  # stores an array's numbers and says where
-Resolve = Callable[[ArrayRef], AnyArray]  # the way back
+Put = Callable[[AnyArray], object]  # stores an array's numbers and says where, in terms of the format's own
+Resolve = Callable[[Any], AnyArray]  # the way back
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a value from a stranger may have at most."""
+
+    n_levels: int = 64  # of values within values
+    name_chars: int = 1024  # a name: of a party, a step, a column, a key
+    text_chars: int = 1 << 20  # a text that is itself a value
+    integer_bits: int = 1 << 17  # an integer that is itself a value
+
+
+def nowhere(array: object) -> Any:
+    """The ``put`` and the ``resolve`` of a format that has no place for arrays beside its text."""
+    raise Malformed(f"must hold no array beside the text; got {type(array).__name__}")
 
 
 @dataclass
 class Reading:
-    """One value that is being read: the bounds, the arrays, how deep in trees we are."""
+    """One value that is being read: the bounds, the arrays, how deep in it we are."""
 
-    limits: Limits
-    resolve: Resolve
+    limits: Bounds
+    resolve: Resolve = nowhere
     level: int = 0
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        if self.level >= self.limits.n_levels:
+            raise Malformed(f"must be nested at most {self.limits.n_levels} deep; got more")
+        self.level += 1
+        try:
+            yield
+        finally:
+            self.level -= 1
 
 
 class Codec(ABC):
+    words = "value"  # the type, in an error and on a reference page
+
     @abstractmethod
     def encode(self, value: object, put: Put) -> object:
         """A JSON value; raises Malformed if ``value`` is not of the type."""
@@ -40,14 +68,17 @@ class Codec(ABC):
         """The way back, from a JSON value that a stranger may have written."""
 
 
+MAX_MEANT_CHARS = 100  # of a wrong name that is compared with the known ones
 _SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-_WORD = range(-(1 << 63), 1 << 63)
+_WORD = range(-(1 << WORD_BITS - 1), 1 << WORD_BITS - 1)
 
 
 class TextCodec(Codec):
+    words = "text"
+
     def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, str):
-            raise Malformed(f"value must be a text; got {type(value).__name__}")
+            raise Malformed(f"must be a text; got {type(value).__name__}")
         return plain_scalar(value)
 
     def decode(self, value: object, reading: Reading) -> object:
@@ -55,59 +86,69 @@ class TextCodec(Codec):
 
 
 class BooleanCodec(Codec):
+    words = "true or false"
+
     def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, bool | np.bool_):
-            raise Malformed(f"value must be a boolean; got {type(value).__name__}")
+            raise Malformed(f"must be a boolean; got {type(value).__name__}")
         return bool(value)
 
     def decode(self, value: object, reading: Reading) -> object:
         if not isinstance(value, bool):
-            raise Malformed(f"value must be true or false; got {shown(value)}")
+            raise Malformed(f"must be true or false; got {shown(value)}")
         return value
 
 
 class IntegerCodec(Codec):
+    words = "whole number"
+
     def encode(self, value: object, put: Put) -> object:
         try:
             number = index(value)  # type: ignore[arg-type]
         except TypeError:
-            raise Malformed(f"value must be an integer; got {type(value).__name__}") from None
+            raise Malformed(f"must be a whole number; got {type(value).__name__}") from None
         if number not in _WORD:
-            raise Malformed("value must be an integer of 64 bits; got a larger one")
+            raise Malformed("must be a whole number of 64 bits; got a larger one")
         return number
 
     def decode(self, value: object, reading: Reading) -> object:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Malformed(f"value must be an integer; got {shown(value)}")
+            raise Malformed(f"must be a whole number; got {shown(value)}")
+        if value not in _WORD:
+            raise Malformed("must be a whole number of 64 bits; got a larger one")
         return value
 
 
 class FloatCodec(Codec):
     """JSON has no NaN and no infinities: they are objects with one key, ``{"float": "nan"}``."""
 
+    words = "number"
+
     def encode(self, value: object, put: Put) -> object:
-        plain = _plain(value)
+        plain = builtin(value)
         if isinstance(plain, bool) or not isinstance(plain, int | float):
-            raise Malformed(f"value must be a number; got {type(value).__name__}")
+            raise Malformed(f"must be a number; got {type(value).__name__}")
         try:
             return _float_to_json(float(plain))
         except OverflowError:
-            raise Malformed("value must be a number that fits in a double; got a larger integer") from None
+            raise Malformed("must be a number that fits in a double; got a larger integer") from None
 
     def decode(self, value: object, reading: Reading) -> object:
         special = _only(value, "float")
         if special is not None:
             return _special_float(special)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Malformed(f"value must be a number; got {shown(value)}")
+            raise Malformed(f"must be a number; got {shown(value)}")
         return float(value)
 
 
 class ScalarCodec(Codec):
     """Any ``ScalarValue``. An integer over 64 bits is ``{"int": "-1f..."}``, in hexadecimal."""
 
+    words = "scalar"
+
     def encode(self, value: object, put: Put) -> object:
-        plain = _plain(value)
+        plain = builtin(value)
         if isinstance(plain, float):
             return _float_to_json(plain)
         if isinstance(plain, int) and plain not in _WORD:
@@ -124,39 +165,55 @@ class ScalarCodec(Codec):
             return _special_float(special)
         if large is not None:
             return _large_integer(large, reading.limits.integer_bits)
-        raise Malformed(f"value must be a scalar; got {shown(value)}")
+        raise Malformed(f"must be a scalar; got {shown(value)}")
 
 
 class EnumCodec(Codec):
-    """Members go by their Python names, in kebab-case: their values are prose that may be reworded."""
+    """Members go by their Python names, in kebab-case: their values are prose that may be reworded.
 
-    def __init__(self, kind: type[Enum]) -> None:
+    With ``by_value`` those whose values are texts go by these.
+    """
+
+    def __init__(self, kind: type[Enum], *, by_value: bool = False) -> None:
         self._kind = kind
-        self._members = {member.name.lower().replace("_", "-"): member for member in kind}
+        by_value = by_value and issubclass(kind, StrEnum)
+        self._members = {member.value if by_value else _kebab(member): member for member in kind}
+        self.words = " or ".join(self._members)
         self._texts = {member: text for text, member in self._members.items()}
 
     def encode(self, value: object, put: Put) -> object:
         if not isinstance(value, self._kind):
-            raise Malformed(f"value must be a member of {self._kind.__name__}; got {shown(value)}")
+            raise Malformed(f"must be a member of {self._kind.__name__}; got {shown(value)}")
         return self._texts[value]
 
     def decode(self, value: object, reading: Reading) -> object:
         if not isinstance(value, str) or value not in self._members:
-            raise Malformed(f"value must be one of {', '.join(self._members)}; got {shown(value)}")
+            raise Malformed(
+                f"must be one of {', '.join(self._members)}; got {shown(value)}{near(value, self._members)}"
+            )
         return self._members[value]
+
+
+def near(value: object, known: Collection[str]) -> str:
+    """Which of the known texts may have been meant; empty for what is no text, or a very long one."""
+    return nearest(value, known) if isinstance(value, str) and len(value) <= MAX_MEANT_CHARS else ""
 
 
 def checked_text(value: object, limit_chars: int) -> str:
     if not isinstance(value, str):
-        raise Malformed(f"value must be a text; got {shown(value)}")
+        raise Malformed(f"must be a text; got {shown(value)}")
     if len(value) > limit_chars:
-        raise Malformed(f"text must have at most {limit_chars} characters; got {len(value)}")
+        raise Malformed(f"must have at most {limit_chars} characters; got {len(value)}")
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
-        raise Malformed("text must be Unicode; got half of a surrogate pair")
+        raise Malformed("must be Unicode text; got half of a surrogate pair")
     return value
 
 
-def _plain(value: object) -> ScalarValue:
+def _kebab(member: Enum) -> str:
+    return member.name.lower().replace("_", "-")
+
+
+def builtin(value: object) -> ScalarValue:
     try:
         return plain_scalar(value)
     except TypeError as error:
