@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-
 from fedleak.storage.codec_containers import ArrayCodec, ListCodec, codec_for
 
 ScalarT = TypeVar("ScalarT")

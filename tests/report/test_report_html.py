@@ -12,7 +12,19 @@ import pytest
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
+from fedleak.core.finding import (
+    Better,
+    Exhibit,
+    Finding,
+    Mode,
+    Outcome,
+    Remedy,
+    Report,
+    RunSummary,
+    Score,
+    Severity,
+    Theory,
+)
 from fedleak.report import html
 from fedleak.report.json_format import redact
 from fedleak.report.verdict import statement
@@ -63,7 +75,7 @@ def page_of(report: Report) -> Page:
 
 
 def only(finding: Finding, report: Report | None = None) -> Report:
-    return replace(report or sample_report(), findings=(finding,), runs=(), advice=())
+    return replace(report or sample_report(), findings=(finding,), runs=(), remedies=())
 
 
 def test_the_verdict_stands_at_the_top() -> None:
@@ -120,7 +132,7 @@ def poisoned_report() -> Report:
         environment={POISON: POISON, "command": POISON},
         runs=(RunSummary(None, POISON, {POISON: 0.5}, 1.0, (POISON,)), RunSummary(POISON, None, {POISON: 0.5}, 1.0)),
         findings=(finding, skipped),
-        advice=(POISON,),
+        remedies=(Remedy(POISON),),
     )
 
 

@@ -13,11 +13,11 @@ from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protoco
 from fedleak.auditing.scenario_file import built_in_scenario, defense_label, load_scenario
 from fedleak.cli.output import write_json
 from fedleak.core.facts import Facts
-from fedleak.core.finding import SCHEMA_VERSION
 from fedleak.report.wording import left_out
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import Assessment, State
 
+SCHEMA_VERSION = 1  # of what --json writes
 Case = tuple[tuple[str, ...], str | None]  # adversary and defense
 ItemT = TypeVar("ItemT")
 

@@ -10,9 +10,9 @@ from fedleak.schema.strict_json import Malformed, shown
 
 
 class OptionalCodec(Codec):
-    def __init__(self, item: Codec) -> None:
+    def __init__(self, item: Codec, words: str) -> None:
         self._item = item
-        self.words = item.words
+        self.words = words
 
     def encode(self, value: object, put: Put) -> object:
         return None if value is None else self._item.encode(value, put)
@@ -62,7 +62,9 @@ class LiteralCodec(Codec):
         return value
 
 
-RULES = frozenset({"choices", "least", "most"})  # of a field's metadata
+def has_rules(metadata: Mapping[str, Any]) -> bool:
+    """Whether a field's metadata say more than its type does."""
+    return bool(metadata.get("choices")) or (metadata.get("least"), metadata.get("most")) != (None, None)
 
 
 def check_rules(name: str, value: object, rules: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fedleak.core.errors import FedleakError, nearest_or_list
 from fedleak.schema.codec import Codec, Put, Reading, checked_text, near, nowhere
-from fedleak.schema.codec_choices import RULES, LiteralCodec, OptionalCodec, UnionCodec, check_rules
+from fedleak.schema.codec_choices import LiteralCodec, OptionalCodec, UnionCodec, check_rules, has_rules
 from fedleak.schema.strict_json import Malformed, shown
 
 ValueT = TypeVar("ValueT")
@@ -35,6 +35,7 @@ class Dialect:
         Any, tuple[str, Mapping[str, type]]
     ]  # by union, or by a member: the key that says which, and the tags
     object_words: str = "object"  # what the format calls a mapping
+    or_nothing: str = " or null"  # what it calls a value that may be missing
 
 
 class ListCodec(Codec):
@@ -88,7 +89,7 @@ class DataclassCodec(Codec):
         given = {field.name: field for field in fields(kind) if field.init}
         self._codecs = {name: codec_for(hints[name], dialect) for name in given}
         self._required = {name: field for name, field in given.items() if is_required(field)}
-        self._checked = {name: field.metadata for name, field in given.items() if RULES & field.metadata.keys()}
+        self._checked = {name: field.metadata for name, field in given.items() if has_rules(field.metadata)}
 
     def encode(self, value: object, put: Put) -> dict[str, object]:
         if not isinstance(value, self._kind):
@@ -196,7 +197,7 @@ def _dataclass_codec(kind: type, dialect: Dialect) -> DataclassCodec:
 def _union_codec(arguments: tuple[Any, ...], dialect: Dialect) -> Codec:
     others = tuple(codec_for(argument, dialect) for argument in arguments if argument is not types.NoneType)
     one = others[0] if len(others) == 1 else UnionCodec(others)
-    return OptionalCodec(one) if len(others) < len(arguments) else one
+    return OptionalCodec(one, one.words + dialect.or_nothing) if len(others) < len(arguments) else one
 
 
 def _tuple_codec(arguments: tuple[Any, ...], dialect: Dialect) -> Codec:

@@ -153,4 +153,4 @@ JSON = Dialect(
     array=NestedListCodec,
     tags={},
 )
-TOML = replace(JSON, object_words="table")
+TOML = replace(JSON, object_words="table", or_nothing="")  # a key without a value is left out
