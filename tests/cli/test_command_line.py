@@ -107,8 +107,8 @@ def test_a_report_renders_again(audited, tmp_path):
 
 
 def test_a_report_names_the_command_that_repeats_it(audited):
-    told = json.loads((audited / "report.json").read_text())["environment"]
-    assert told["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
+    told = json.loads((audited / "report.json").read_text())
+    assert told["environment"]["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
 
 
 @pytest.mark.parametrize("place", [".", "transcripts"])

@@ -221,6 +221,21 @@ def test_scenario_environment_and_command_are_on_the_page() -> None:
     assert "fedleak audit bank-and-fintech.toml --out fedleak-audit" in text
 
 
+def test_columns_claims_and_certificates_are_on_the_page() -> None:
+    text = page_of(redact(sample_report())).text
+    assert "3 columns of the secret, one by one" in text
+    assert "worst area 94 % 0.2 % 17.2 % 0.998 569" in text
+    assert "constant 100 % 0 % 0 % — 569" in text
+    assert "what the attack claims recovered, 1,138 cells, 92 % sure" in text
+    assert "Proved by the view alone: the scores are the only solution of 144 equations in 30 unknowns" in text
+
+
+def test_the_run_key_is_on_the_page_unless_it_is_redacted() -> None:
+    report = replace(sample_report(), repeats=5)
+    assert f"run key {report.run_key} runs behind each finding 5" in page_of(report).text
+    assert str(report.run_key) not in page_of(redact(report)).text
+
+
 def test_a_page_with_true_values_says_so_and_a_redacted_one_has_none() -> None:
     shown = html.render(sample_report())
     bare = html.render(redact(sample_report()))

@@ -26,6 +26,7 @@ from fedleak.report.wording import (
     OUTCOME_MEANING,
     OUTCOME_WORDS,
     SECRET_WORDS,
+    claim_words,
     joined,
     leak_sentence,
     left_out,
@@ -124,6 +125,7 @@ def _environment() -> Environment:
     environment.globals.update(
         agreement=agreement,
         agreement_words=agreement_words,
+        claim_words=claim_words,
         count=count,
         exhibit_picture=exhibit_picture,
         exhibit_words=exhibit_words,
