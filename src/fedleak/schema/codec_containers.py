@@ -54,7 +54,7 @@ class ListCodec(Codec):
 
     def decode(self, value: object, reading: Reading) -> object:
         if not isinstance(value, list) or self._length not in (None, len(value)):
-            raise Malformed(f"must be a {self.words if self._length else 'list'}; got {shown(value)}")
+            raise Malformed(f"must be a {self.words}; got {shown(value)}")
         return self._build([at_key(position, self._item.decode, item, reading) for position, item in enumerate(value)])
 
 
@@ -232,7 +232,7 @@ def as_object(value: object, words: str = "object") -> dict[str, object]:
 
 
 def _plural(words: str) -> str:
-    return words if words.endswith("s") else f"{words}s"
+    return " or ".join(word if word.endswith("s") else f"{word}s" for word in words.split(" or "))
 
 
 def encode(kind: type[ValueT], value: ValueT, dialect: Dialect, put: Put = nowhere) -> object:
