@@ -8,7 +8,6 @@ import pytest
 
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.scenario_file import built_in_scenario, load_scenario, parse_scenario
-from fedleak.auditing.scenario_reference import scenario_reference
 from fedleak.core.errors import InputError, ScenarioError
 from scenarios import SMALL, changed
 
@@ -169,8 +168,3 @@ def test_the_built_in_scenario_is_valid_and_uses_real_keys():
     scenario = built_in_scenario()
     assert scenario.settings.key_bits == 2048
     assert scenario.settings.cipher == "paillier"
-
-
-def test_the_reference_page_is_up_to_date():
-    page = Path(__file__).parents[2] / "docs" / "scenario.md"
-    assert page.read_text(encoding="utf-8") == scenario_reference(), "run: make docs"

@@ -25,8 +25,8 @@ There is no NaN: what is not a finite number is null. Shares are from 0 to 1. Na
 does not believe the file. Every key is there in every report of version 2; a key that a later fedleak adds does not
 raise the version.
 
-Version 1 still loads. It had the `run_key` in its `environment`, no `verdict`, no `repeats`, findings without `columns`,
-`claim` and `certificate`, and `advice` (a list of sentences) in place of `remedies`.
+Version 1 still loads. It had the `run_key` in its `environment`, no `verdict`, no `repeats`, findings without
+`columns`, `claim` and `certificate`, and `advice` (a list of sentences) in place of `remedies`.
 """
 SECTIONS = (
     ("The report", ReportKeys),

@@ -23,8 +23,6 @@ from fedleak.report.json_keys import (
 )
 from fedleak.report.verdict import statement
 
-OF_VERSION_1 = "run_key"  # stood in the environment
-
 
 def keys_of(report: Report) -> ReportKeys:
     by_defense = {effect.defense: effect for effect in effects(report)}
@@ -56,7 +54,8 @@ def report_of(keys: ReportKeys) -> Report:
 
 
 def report_of_version_1(keys: ReportKeys1) -> Report:
-    environment = {name: value for name, value in keys.environment.items() if name != OF_VERSION_1}
+    environment = dict(keys.environment)
+    run_key = environment.pop("run_key", None)  # it stood there
     return Report(
         scenario=MappingProxyType(dict(keys.scenario)),
         environment=MappingProxyType(environment),
@@ -64,7 +63,7 @@ def report_of_version_1(keys: ReportKeys1) -> Report:
         findings=tuple(_finding(finding) for finding in keys.findings),
         remedies=tuple(Remedy(sentence) for sentence in keys.advice),
         for_other_protocols=keys.for_other_protocols,
-        run_key=str(keys.environment[OF_VERSION_1]) if OF_VERSION_1 in keys.environment else None,
+        run_key=None if run_key is None else str(run_key),
     )
 
 
