@@ -81,8 +81,13 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     done = fedleak("audit", scenario, "--out", tmp_path / "out", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["schema_version"] == 1
-    keys = {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
+    assert found["schema_version"] == 2
+    assert (found["verdict"]["level"], found["repeats"], len(found["run_key"])) == ("leak", 1, 32)
+    stopped = next(remedy for remedy in found["remedies"] if remedy["defense"] == "gaussian-noise(sigma=12.0)")
+    assert 0 < stopped["stops"] <= stopped["of"]
+    assert stopped["utility_change"]["metric"] == "test_accuracy"
+    keys = {"columns", "claim", "certificate"}
+    keys |= {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
     keys |= {"cells_recovered", "theory", "severity", "seconds"}
     assert all(keys <= set(finding) for finding in found["findings"])
     mine = [f for f in found["findings"] if f["adversary"] == ["fintech"]]

@@ -186,7 +186,10 @@ HOSTILE = {
         changed("findings", 1, "why", to=DELETED),
         r"findings\[1\]: the key 'why' is missing; the reason",
     ),
-    "findings that are an object": (changed("findings", to={}), "findings must be a list; got an object"),
+    "findings that are an object": (
+        changed("findings", to={}),
+        "findings must be a list of objects; got an object with 0",
+    ),
     "a scenario that is a list": (changed("scenario", to=[]), "scenario must be an object; got a list"),
     "a nested environment": (changed("environment", "seed", to=[1]), r"environment\.seed must be"),
     "a value that is text": (changed("findings", 0, "value", to="1.0"), r"findings\[0\]\.value must be a number"),

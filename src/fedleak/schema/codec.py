@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from math import isfinite
@@ -45,13 +44,13 @@ class Reading:
     resolve: Resolve = nowhere
     level: int = 0
 
-    @contextmanager
-    def deeper(self) -> Iterator[None]:
+    def deeper(self, convert: Callable[[object, Reading], object], value: object) -> object:
+        """What ``convert`` makes of a value within a value."""
         if self.level >= self.limits.n_levels:
             raise Malformed(f"must be nested at most {self.limits.n_levels} deep; got more")
         self.level += 1
         try:
-            yield
+            return convert(value, self)
         finally:
             self.level -= 1
 

@@ -21,6 +21,7 @@ from fedleak.schema.codec_choices import LiteralCodec, OptionalCodec, UnionCodec
 from fedleak.schema.strict_json import Malformed, shown
 
 ValueT = TypeVar("ValueT")
+ContextT = TypeVar("ContextT")
 ResultT = TypeVar("ResultT")
 
 
@@ -101,8 +102,9 @@ class DataclassCodec(Codec):
         if found.keys() != self._codecs.keys():
             self._check_keys(found.keys())
         arguments = {name: at_key(name, self._codecs[name].decode, item, reading) for name, item in found.items()}
-        for name in self._checked.keys() & arguments.keys():
-            check_rules(name, arguments[name], self._checked[name])
+        for name, rules in self._checked.items():
+            if name in arguments:
+                check_rules(name, arguments[name], rules)
         try:
             return self._kind(**arguments)
         except (TypeError, ValueError, FedleakError) as error:  # the type's own checks
@@ -149,8 +151,7 @@ class TaggedCodec(Codec):
         if not isinstance(tag, str) or tag not in self._types:
             wanted = f"must be one of {', '.join(self._types)}; got {shown(tag)}{near(tag, self._types)}"
             raise Malformed(wanted).within(self._tag_key)
-        with reading.deeper():
-            return _dataclass_codec(self._types[tag], self._dialect).decode(found, reading)
+        return reading.deeper(_dataclass_codec(self._types[tag], self._dialect).decode, found)
 
 
 @cache
@@ -217,10 +218,12 @@ _BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], Dialect], Codec]] = {
 }
 
 
-def at_key(name: str | int, convert: Callable[..., ResultT], *arguments: object) -> ResultT:
+def at_key(
+    name: str | int, convert: Callable[[object, ContextT], ResultT], value: object, context: ContextT
+) -> ResultT:
     """What ``convert`` makes of a part; where it is wrong, the error says under which key."""
     try:
-        return convert(*arguments)
+        return convert(value, context)
     except Malformed as error:
         raise error.within(name) from None
 

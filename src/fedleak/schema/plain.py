@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -84,14 +85,16 @@ class AnyValueCodec(Codec):
             raise Malformed(f"must be a JSON value; got {type(value).__name__}") from None
 
     def decode(self, value: object, reading: Reading) -> object:
-        with reading.deeper():
-            if isinstance(value, dict):
-                for key in value:
-                    checked_text(key, reading.limits.name_chars)
-                return {key: at_key(key, self.decode, item, reading) for key, item in value.items()}
-            if isinstance(value, list):
-                return [at_key(position, self.decode, item, reading) for position, item in enumerate(value)]
-            return _SCALAR.decode(value, reading)
+        return reading.deeper(self._decode, value)
+
+    def _decode(self, value: object, reading: Reading) -> object:
+        if isinstance(value, dict):
+            for key in value:
+                checked_text(key, reading.limits.name_chars)
+            return {key: at_key(key, self.decode, item, reading) for key, item in value.items()}
+        if isinstance(value, list):
+            return [at_key(position, self.decode, item, reading) for position, item in enumerate(value)]
+        return _SCALAR.decode(value, reading)
 
 
 class NestedListCodec(Codec):
@@ -108,7 +111,7 @@ class NestedListCodec(Codec):
         return _cells(value)
 
     def decode(self, value: object, reading: Reading) -> object:
-        _check_cells(value, 1, reading)
+        _check_cells(value, reading)
         try:
             return np.array(value, dtype=self._scalar_type)  # null becomes NaN
         except (ValueError, TypeError, OverflowError):
@@ -124,12 +127,12 @@ def _cells(array: AnyArray) -> object:
     return [_cells(part) for part in array]
 
 
-def _check_cells(value: object, axes: int, reading: Reading) -> None:
+def _check_cells(value: object, reading: Reading, axes: int = 1) -> None:
     if not isinstance(value, list):
         raise Malformed(f"must be a list; got {shown(value)}")
     for position, item in enumerate(value):
         if isinstance(item, list) and axes < MAX_AXES:
-            at_key(position, _check_cells, item, axes + 1, reading)
+            at_key(position, partial(_check_cells, axes=axes + 1), item, reading)
         elif isinstance(item, list):
             raise Malformed(f"must be a number, at most {MAX_AXES} axes deep; got {shown(item)}").within(position)
         elif item is not None:
