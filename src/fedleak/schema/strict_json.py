@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import partial
+from collections.abc import Callable
+from functools import cache
 from math import isfinite
 from reprlib import Repr
 from typing import Self
@@ -70,7 +71,7 @@ def parse(text: bytes | str, *, integer_bits: int = WORD_BITS) -> object:
         return json.loads(
             text if isinstance(text, str) else text.decode("utf-8"),
             object_pairs_hook=_object,
-            parse_int=partial(_integer, bits=integer_bits),
+            parse_int=_integers(integer_bits),
             parse_float=_float,
             parse_constant=_constant,
         )
@@ -105,11 +106,19 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _integer(text: str, bits: int) -> int:
-    value = int(text) if len(text) <= 2 + bits * 0.302 else None  # a sign, and log10(2) digits a bit
-    if value is None or not -(1 << bits - 1) <= value < (1 << bits - 1):
-        raise Malformed(f"integers must fit in {bits} bits; got {shown(text)}")
-    return value
+@cache
+def _integers(bits: int) -> Callable[[str], int]:
+    """What reads integers of so many bits. It runs for every number of a file, so its bounds are worked out once."""
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    n_chars = len(str(low))
+
+    def integer(text: str) -> int:
+        value = int(text) if len(text) <= n_chars else None
+        if value is None or not low <= value <= high:
+            raise Malformed(f"integers must fit in {bits} bits; got {shown(text)}")
+        return value
+
+    return integer
 
 
 def _float(text: str) -> float:
