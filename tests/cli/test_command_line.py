@@ -111,6 +111,17 @@ def test_a_report_renders_again(audited, tmp_path):
     assert fedleak("report", audited, cwd=tmp_path).stdout == done.stdout
 
 
+def test_a_report_of_version_1_renders(tmp_path):
+    old = Path(__file__).parents[1] / "report" / "samples" / "report_version_1.json"
+    done = CliRunner().invoke(app, ["report", str(old), "--redact", "--html", str(tmp_path / "old.html")])
+    assert done.exit_code == 0, done.output
+    assert "residual-sign" in done.output
+    key = json.loads(old.read_text())["environment"]["run_key"]
+    page = (tmp_path / "old.html").read_text()
+    assert "residual-sign" in page
+    assert key not in page
+
+
 def test_a_report_names_the_command_that_repeats_it(audited):
     told = json.loads((audited / "report.json").read_text())
     assert told["environment"]["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"

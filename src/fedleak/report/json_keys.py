@@ -76,9 +76,6 @@ class FindingKeys:
             if given != (self.metric is not None):
                 wanted = "null where metric is null; got a value" if given else "given where metric is; got null"
                 raise ValueError(f"{name} must be {wanted}")
-        for ci in (self.ci, *(score.ci for score in self.further_scores)):
-            if ci is not None and ci[0] > ci[1]:
-                raise ValueError(f"ci must be [low, high] with low <= high; got [{ci[0]:g}, {ci[1]:g}]")
 
 
 @dataclass(frozen=True, kw_only=True)

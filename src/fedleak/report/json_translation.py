@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from math import isfinite, nan
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from fedleak.report.json_keys import (
     VerdictKeys,
 )
 from fedleak.report.verdict import statement
+from fedleak.schema.strict_json import Malformed
 
 
 def keys_of(report: Report) -> ReportKeys:
@@ -45,7 +46,7 @@ def report_of(keys: ReportKeys) -> Report:
         scenario=MappingProxyType(dict(keys.scenario)),
         environment=MappingProxyType(dict(keys.environment)),
         runs=tuple(_run(run) for run in keys.runs),
-        findings=tuple(_finding(finding) for finding in keys.findings),
+        findings=_findings(keys.findings),
         remedies=tuple(Remedy(remedy.sentence, remedy.defense) for remedy in keys.remedies),
         for_other_protocols=keys.for_other_protocols,
         run_key=keys.run_key,
@@ -60,7 +61,7 @@ def report_of_version_1(keys: ReportKeys1) -> Report:
         scenario=MappingProxyType(dict(keys.scenario)),
         environment=MappingProxyType(environment),
         runs=tuple(_run(run) for run in keys.runs),
-        findings=tuple(_finding(finding) for finding in keys.findings),
+        findings=_findings(keys.findings),
         remedies=tuple(Remedy(sentence) for sentence in keys.advice),
         for_other_protocols=keys.for_other_protocols,
         run_key=None if run_key is None else str(run_key),
@@ -121,6 +122,15 @@ def _joined(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 def _run(keys: RunKeys) -> RunSummary:
     utility = {name: _or_nan(value) for name, value in keys.utility.items()}
     return RunSummary(keys.defense, keys.deviation, MappingProxyType(utility), _or_nan(keys.seconds), keys.notes)
+
+
+def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
+    for position, keys in enumerate(entries):
+        for ci in (keys.ci, *(score.ci for score in keys.further_scores)):
+            if ci is not None and ci[0] > ci[1]:
+                problem = f"ci must be [low, high] with low <= high; got [{ci[0]:g}, {ci[1]:g}]"
+                raise Malformed(problem).within(position).within("findings")
+    return tuple(_finding(keys) for keys in entries)
 
 
 def _finding(keys: FindingKeys) -> Finding:

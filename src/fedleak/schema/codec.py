@@ -119,32 +119,55 @@ class IntegerCodec(Codec):
 
 
 class FloatCodec(Codec):
-    """JSON has no NaN and no infinities: they are objects with one key, ``{"float": "nan"}``."""
+    """A figure that is not finite is written as null."""
 
     words = "number"
 
     def encode(self, value: object, put: Put) -> object:
-        plain = builtin(value)
-        if isinstance(plain, bool) or not isinstance(plain, int | float):
+        number = builtin(value)
+        if isinstance(number, bool) or not isinstance(number, int | float):
             raise Malformed(f"must be a number; got {type(value).__name__}")
-        try:
-            return _float_to_json(float(plain))
-        except OverflowError:
-            raise Malformed("must be a number that fits in a double; got a larger integer") from None
+        return self._written(_double(number))
 
-    def decode(self, value: object, reading: Reading) -> object:
-        special = _only(value, "float")
-        if special is not None:
-            return _special_float(special)
+    def _written(self, number: float) -> object:
+        return number if isfinite(number) else None
+
+    def decode(self, value: object, reading: Reading) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Malformed(f"must be a number; got {shown(value)}")
-        return float(value)
+        return _double(value)
 
 
 class ScalarCodec(Codec):
-    """Any ``ScalarValue``. An integer over 64 bits is ``{"int": "-1f..."}``, in hexadecimal."""
+    """Any ``ScalarValue``; what is not finite is written as null."""
 
     words = "scalar"
+
+    def encode(self, value: object, put: Put) -> object:
+        plain = builtin(value)
+        return None if isinstance(plain, float) and not isfinite(plain) else plain
+
+    def decode(self, value: object, reading: Reading) -> ScalarValue:
+        if isinstance(value, str):
+            return checked_text(value, reading.limits.text_chars)
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        raise Malformed(f"must be a text, a number, true, false or null; got {shown(value)}")
+
+
+class ExactFloatCodec(FloatCodec):
+    """JSON has no NaN and no infinities: they are objects with one key, ``{"float": "nan"}``."""
+
+    def _written(self, number: float) -> object:
+        return _float_to_json(number)
+
+    def decode(self, value: object, reading: Reading) -> float:
+        special = _only(value, "float")
+        return super().decode(value, reading) if special is None else _special_float(special)
+
+
+class ExactScalarCodec(ScalarCodec):
+    """The same of floats. An integer over 64 bits is ``{"int": "-1f..."}``, in hexadecimal."""
 
     def encode(self, value: object, put: Put) -> object:
         plain = builtin(value)
@@ -155,16 +178,12 @@ class ScalarCodec(Codec):
         return plain
 
     def decode(self, value: object, reading: Reading) -> ScalarValue:
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, str):
-            return checked_text(value, reading.limits.text_chars)
         special, large = _only(value, "float"), _only(value, "int")
         if special is not None:
             return _special_float(special)
         if large is not None:
             return _large_integer(large, reading.limits.integer_bits)
-        raise Malformed(f"must be a scalar; got {shown(value)}")
+        return super().decode(value, reading)
 
 
 class EnumCodec(Codec):
@@ -217,6 +236,13 @@ def builtin(value: object) -> ScalarValue:
         return plain_scalar(value)
     except TypeError as error:
         raise Malformed(str(error)) from None
+
+
+def _double(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise Malformed("must be a number that fits in a double; got a larger integer") from None
 
 
 def _only(value: object, key: str) -> str | None:

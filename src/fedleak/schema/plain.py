@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from fedleak.schema.codec import (
     BooleanCodec,
     Codec,
     EnumCodec,
+    FloatCodec,
     IntegerCodec,
     Put,
     Reading,
+    ScalarCodec,
     TextCodec,
-    builtin,
     checked_text,
 )
 from fedleak.schema.codec_containers import Dialect, at_key
@@ -33,40 +33,8 @@ from fedleak.schema.strict_json import Malformed, shown
 MAX_AXES = 4  # of an array in the text: images, height, width, channels
 
 
-class FigureCodec(Codec):
-    words = "number"
-
-    def encode(self, value: object, put: Put) -> object:
-        number = builtin(value)
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise Malformed(f"must be a number; got {type(value).__name__}")
-        return float(number) if isfinite(number) else None
-
-    def decode(self, value: object, reading: Reading) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Malformed(f"must be a number; got {shown(value)}")
-        try:
-            return float(value)
-        except OverflowError:
-            raise Malformed("must be a number that fits in a double; got a larger integer") from None
-
-
-class PlainScalarCodec(Codec):
-    words = "scalar"
-
-    def encode(self, value: object, put: Put) -> object:
-        number = builtin(value)
-        return None if isinstance(number, float) and not isfinite(number) else number
-
-    def decode(self, value: object, reading: Reading) -> ScalarValue:
-        if isinstance(value, str):
-            return checked_text(value, reading.limits.text_chars)
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        raise Malformed(f"must be a text, a number, true, false or null; got {shown(value)}")
-
-
-_SCALAR = PlainScalarCodec()
+_SCALAR = ScalarCodec()
+_FIGURE = FloatCodec()
 
 
 class AnyValueCodec(Codec):
@@ -116,9 +84,6 @@ class NestedListCodec(Codec):
             return np.array(value, dtype=self._scalar_type)  # null becomes NaN
         except (ValueError, TypeError, OverflowError):
             raise Malformed("must be numbers in rows of one length; got others") from None
-
-
-_FIGURE = FigureCodec()
 
 
 def _cells(array: AnyArray) -> object:
