@@ -54,3 +54,4 @@ clean:
 .PHONY: docs
 docs: $(VENV)/.installed
 	$(BIN)/python -m fedleak.auditing.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md
+	$(BIN)/python -m fedleak.report.json_reference > docs/.report_json.md && mv docs/.report_json.md docs/report_json.md

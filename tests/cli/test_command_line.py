@@ -81,8 +81,13 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     done = fedleak("audit", scenario, "--out", tmp_path / "out", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["schema_version"] == 1
-    keys = {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
+    assert found["schema_version"] == 2
+    assert (found["verdict"]["level"], found["repeats"], len(found["run_key"])) == ("leak", 1, 32)
+    stopped = next(remedy for remedy in found["remedies"] if remedy["defense"] == "gaussian-noise(sigma=12.0)")
+    assert 0 < stopped["stops"] <= stopped["of"]
+    assert stopped["utility_change"]["metric"] == "test_accuracy"
+    keys = {"columns", "claim", "certificate"}
+    keys |= {"adversary", "mode", "attack", "secret", "defense", "outcome", "why", "metric", "value", "baseline", "ci"}
     keys |= {"cells_recovered", "theory", "severity", "seconds"}
     assert all(keys <= set(finding) for finding in found["findings"])
     mine = [f for f in found["findings"] if f["adversary"] == ["fintech"]]
@@ -106,9 +111,20 @@ def test_a_report_renders_again(audited, tmp_path):
     assert fedleak("report", audited, cwd=tmp_path).stdout == done.stdout
 
 
+def test_a_report_of_version_1_renders(tmp_path):
+    old = Path(__file__).parents[1] / "report" / "samples" / "report_version_1.json"
+    done = CliRunner().invoke(app, ["report", str(old), "--redact", "--html", str(tmp_path / "old.html")])
+    assert done.exit_code == 0, done.output
+    assert "residual-sign" in done.output
+    key = json.loads(old.read_text())["environment"]["run_key"]
+    page = (tmp_path / "old.html").read_text()
+    assert "residual-sign" in page
+    assert key not in page
+
+
 def test_a_report_names_the_command_that_repeats_it(audited):
-    told = json.loads((audited / "report.json").read_text())["environment"]
-    assert told["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
+    told = json.loads((audited / "report.json").read_text())
+    assert told["environment"]["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
 
 
 @pytest.mark.parametrize("place", [".", "transcripts"])

@@ -164,5 +164,5 @@ def test_texts_are_texts() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused_by_the_file_format() -> None:
-    with pytest.raises(FileFormatError, match=r"values\.item1: text must have at most 1024 characters; got 1025"):
+    with pytest.raises(FileFormatError, match=r"values\[1\] must have at most 1024 characters; got 1025"):
         payload_from_bytes(payload_to_bytes(Texts(("a", "x" * 1025))))

@@ -7,10 +7,13 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.finding import (
     Better,
+    Claim,
+    ColumnResult,
     Exhibit,
     Finding,
     Mode,
     Outcome,
+    Remedy,
     Report,
     RunSummary,
     Score,
@@ -24,6 +27,7 @@ FINTECH_FEATURES = Secret(SecretKind.FEATURES, "fintech")
 FINTECH_SCORES = Secret(SecretKind.PARTIAL_SCORES, "fintech")
 FINTECH_THRESHOLDS = Secret(SecretKind.THRESHOLDS, "fintech")
 
+RUN_KEY = "00112233445566778899aabbccddeeff"
 NOISE = "gaussian-noise(sigma=0.5)"
 LARGE_BATCH = "large-batch(512)"
 
@@ -51,10 +55,16 @@ def sample_report() -> Report:
             RunSummary(None, "packed-ciphertexts", {"test_accuracy": 0.9649, "auc": 0.9931}, 43.7),
         ),
         findings=(*_fintech_findings(), *_bank_findings(), *_active_findings(), *_coalition_findings()),
-        advice=(
-            "Raise batch_size from 24 to 64: above fintech's 30 columns its gradient no longer fixes the residuals.",
-            "Do not let the arbiter decrypt for bank and fintech at once; give each pair a key of its own.",
+        remedies=(
+            Remedy(
+                "Raise batch_size from 24 to 64: above fintech's 30 columns its gradient no longer fixes the residuals."
+            ),
+            Remedy("Do not let the arbiter decrypt for bank and fintech at once; give each pair a key of its own."),
+            Remedy(
+                f"residual-from-own-gradient by fintech on labels of bank is stopped by {LARGE_BATCH}.", LARGE_BATCH
+            ),
         ),
+        run_key=RUN_KEY,
     )
 
 
@@ -201,6 +211,12 @@ def _bank_findings() -> tuple[Finding, ...]:
             severity=Severity.MEDIUM,
             score=_error(0.0041, 0.0036, 0.0047),
             cells_recovered=0.713,
+            columns=(
+                ColumnResult("worst area", 569, 0.0021, 0.1724, 0.998, 0.94),
+                ColumnResult("worst smoothness", 569, 0.0484, 0.1391, 0.871, 0.486),
+                ColumnResult("constant", 569, 0.0, 0.0, None, 1.0),
+            ),
+            claim=Claim("recovered", 1138, 0.92),
             evidence=(("condition of the system", "4.2e5"), ("candidates", "1")),
             exhibit=_feature_exhibit(0.05),
             seconds=12.4,
@@ -251,6 +267,8 @@ def _bank_findings() -> tuple[Finding, ...]:
             Outcome.UNCHECKED,
             "one solution fits every round; the capture came without the partner's data",
             Theory("unknown", ()),
+            claim=Claim("recovered", 3414),
+            certificate="the scores are the only solution of 144 equations in 30 unknowns",
             seconds=0.4,
         ),
     )

@@ -12,7 +12,19 @@ import pytest
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
+from fedleak.core.finding import (
+    Better,
+    Exhibit,
+    Finding,
+    Mode,
+    Outcome,
+    Remedy,
+    Report,
+    RunSummary,
+    Score,
+    Severity,
+    Theory,
+)
 from fedleak.report import html
 from fedleak.report.json_format import redact
 from fedleak.report.verdict import statement
@@ -63,7 +75,7 @@ def page_of(report: Report) -> Page:
 
 
 def only(finding: Finding, report: Report | None = None) -> Report:
-    return replace(report or sample_report(), findings=(finding,), runs=(), advice=())
+    return replace(report or sample_report(), findings=(finding,), runs=(), remedies=())
 
 
 def test_the_verdict_stands_at_the_top() -> None:
@@ -120,7 +132,7 @@ def poisoned_report() -> Report:
         environment={POISON: POISON, "command": POISON},
         runs=(RunSummary(None, POISON, {POISON: 0.5}, 1.0, (POISON,)), RunSummary(POISON, None, {POISON: 0.5}, 1.0)),
         findings=(finding, skipped),
-        advice=(POISON,),
+        remedies=(Remedy(POISON),),
     )
 
 
@@ -207,6 +219,21 @@ def test_scenario_environment_and_command_are_on_the_page() -> None:
     for words in ("sklearn:breast_cancer", "key bits 2048", "seed 20240611", "worst smoothness", "cipher paillier"):
         assert words in text
     assert "fedleak audit bank-and-fintech.toml --out fedleak-audit" in text
+
+
+def test_columns_claims_and_certificates_are_on_the_page() -> None:
+    text = page_of(redact(sample_report())).text
+    assert "3 columns of the secret, one by one" in text
+    assert "worst area 94 % 0.2 % 17.2 % 0.998 569" in text
+    assert "constant 100 % 0 % 0 % — 569" in text
+    assert "what the attack claims recovered, 1,138 cells, 92 % sure" in text
+    assert "Proved by the view alone: the scores are the only solution of 144 equations in 30 unknowns" in text
+
+
+def test_the_run_key_is_on_the_page_unless_it_is_redacted() -> None:
+    report = replace(sample_report(), repeats=5)
+    assert f"run key {report.run_key} runs behind each finding 5" in page_of(report).text
+    assert str(report.run_key) not in page_of(redact(report)).text
 
 
 def test_a_page_with_true_values_says_so_and_a_redacted_one_has_none() -> None:

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from sample_report import sample_report
 
 from fedleak.core.errors import FileFormatError, InputError
-from fedleak.core.finding import SCHEMA_VERSION, Better, Exhibit, Finding, Outcome, Report, Score
+from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Report, Score
 from fedleak.report import html
-from fedleak.report.json_format import dumps, loads, read, redact, to_json, write
-from fedleak.report.json_node import MAX_CHARACTERS
+from fedleak.report.defense_effect import effects
+from fedleak.report.json_format import MAX_CHARACTERS, dumps, loads, read, redact, to_json, write
+from fedleak.report.json_keys import SCHEMA_VERSION
+from fedleak.report.verdict import statement
 
 PROMISED = {
     *(
@@ -36,6 +38,7 @@ PROMISED = {
         "ci",
     ),
     *("n", "cells_recovered", "theory", "severity", "seconds", "further_scores", "evidence", "exhibit"),
+    *("columns", "claim", "certificate"),
 }
 DELETED = object()
 
@@ -77,7 +80,8 @@ def test_a_report_survives_the_round_trip() -> None:
     assert again.scenario == report.scenario
     assert again.environment == report.environment
     assert again.runs == report.runs
-    assert again.advice == report.advice
+    assert again.remedies == report.remedies
+    assert (again.run_key, again.repeats) == (report.run_key, report.repeats)
     assert len(again.findings) == len(report.findings)
     for new, old in zip(again.findings, report.findings, strict=True):
         assert_same_finding(new, old)
@@ -90,8 +94,11 @@ def test_the_sample_has_every_outcome() -> None:
 
 def test_the_promised_names_are_there() -> None:
     tree = to_json(sample_report())
-    assert set(tree) >= {"schema_version", "scenario", "environment", "runs", "findings"}
-    assert tree["schema_version"] == SCHEMA_VERSION
+    assert list(tree) == [
+        *("schema_version", "verdict", "repeats", "run_key", "scenario", "environment", "runs", "findings", "remedies"),
+        "for_other_protocols",
+    ]
+    assert tree["schema_version"] == SCHEMA_VERSION == 2
     findings, runs = tree["findings"], tree["runs"]
     assert isinstance(findings, list)
     assert isinstance(runs, list)
@@ -149,10 +156,12 @@ def test_a_scenario_that_is_not_json_is_named_with_its_place() -> None:
 
 def test_redaction_drops_the_runs_key_wherever_it_stands() -> None:
     report = sample_report()
-    key = "00112233445566778899aabbccddeeff"
-    told = {"run_key": key, "command": f"fedleak audit --run-key {key}", "seed": 3}
-    bare = redact(replace(report, environment={**report.environment, **told}))
-    assert key not in dumps(bare)
+    told = {"command": f"fedleak audit --run-key {report.run_key}", "seed": 3}
+    whole = replace(report, environment={**report.environment, **told})
+    assert dumps(whole).count(str(report.run_key)) == 2
+    bare = redact(whole)
+    assert str(report.run_key) not in dumps(bare)
+    assert to_json(bare)["run_key"] is None
     assert bare.environment["seed"] == 3
 
 
@@ -166,33 +175,43 @@ def test_redaction_drops_every_true_value_and_nothing_else() -> None:
 
 
 HOSTILE = {
-    "a newer schema": (changed("schema_version", to=2), "schema_version must be at most 1; got 2"),
+    "a newer schema": (changed("schema_version", to=3), "schema_version must be at most 2; got 3"),
+    "an older schema": (changed("schema_version", to=1), "unknown key 'remedies'"),
     "schema zero": (changed("schema_version", to=0), "schema_version must be"),
     "a schema that is text": (changed("schema_version", to="1"), "schema_version must be"),
     "no schema": (changed("schema_version", to=DELETED), "schema_version"),
-    "an unknown key": (changed("findings", 2, "atack", to=1), r"findings\[2\] .*'atack'.*\"attack\""),
-    "an unknown key on top": (changed("extra", to=1), "the report must have known keys"),
-    "a missing key": (changed("findings", 1, "why", to=DELETED), r"findings\[1\] must have the key 'why'"),
-    "findings that are an object": (changed("findings", to={}), "findings must be a list; got an object"),
+    "an unknown key": (changed("findings", 2, "atack", to=1), r"findings\[2\]: unknown key 'atack'.*\"attack\""),
+    "an unknown key on top": (changed("extra", to=1), "unknown key 'extra'"),
+    "a missing key": (
+        changed("findings", 1, "why", to=DELETED),
+        r"findings\[1\]: the key 'why' is missing; the reason",
+    ),
+    "findings that are an object": (
+        changed("findings", to={}),
+        "findings must be a list of objects; got an object with 0",
+    ),
     "a scenario that is a list": (changed("scenario", to=[]), "scenario must be an object; got a list"),
     "a nested environment": (changed("environment", "seed", to=[1]), r"environment\.seed must be"),
     "a value that is text": (changed("findings", 0, "value", to="1.0"), r"findings\[0\]\.value must be a number"),
     "a value that is a boolean": (changed("findings", 0, "value", to=True), r"value must be a number; got true"),
-    "an enormous integer": (changed("findings", 0, "value", to=10**400), r"findings\[0\]\.value must be a number"),
+    "an enormous integer": (changed("findings", 0, "value", to=10**400), "integers must fit in 1024 bits"),
     "a figure without a metric": (changed("findings", 0, "metric", to=None), r"value must be null where metric"),
-    "half a score": (changed("findings", 0, "ci", to=None), r"findings\[0\]\.ci must be a list"),
-    "three bounds": (changed("findings", 0, "ci", to=[1, 2, 3]), r"ci must be a list of two"),
+    "half a score": (changed("findings", 0, "ci", to=None), r"findings\[0\]: ci must be given where metric is"),
+    "three bounds": (changed("findings", 0, "ci", to=[1, 2, 3]), r"ci must be a list of 2 numbers; got a list of 3"),
     "bounds the wrong way": (changed("findings", 0, "ci", to=[2, 1]), r"ci must be \[low, high\]"),
-    "a negative count": (changed("findings", 0, "n", to=-1), r"findings\[0\]\.n must be a whole number"),
+    "a negative count": (changed("findings", 0, "n", to=-1), r"findings\[0\]\.n must be at least 0; got -1"),
     "a share over one": (
         changed("findings", 0, "cells_recovered", to=1.5),
-        "cells_recovered must be a number from 0 to 1",
+        r"findings\[0\]\.cells_recovered must be from 0 to 1",
     ),
     "an unknown outcome": (changed("findings", 0, "outcome", to="fine"), "outcome must be one of leak, no_leak"),
     "an unknown severity": (changed("findings", 0, "severity", to="extreme"), "severity must be one of none, low"),
     "an unknown secret": (changed("findings", 0, "secret", "kind", to="x"), r"secret\.kind must be one of labels"),
     "a secret that is text": (changed("findings", 0, "secret", to="labels"), r"secret must be an object"),
-    "no adversary": (changed("findings", 0, "adversary", to=[]), r"adversary must be a list of at least one"),
+    "no adversary": (
+        changed("findings", 0, "adversary", to=[]),
+        r"findings\[0\]\.adversary must be a list of at least 1; got a list of 0",
+    ),
     "negative seconds": (changed("runs", 0, "seconds", to=-1), r"runs\[0\]\.seconds must be"),
     "utility that is text": (changed("runs", 0, "utility", "accuracy", to="high"), r"runs\[0\]\.utility\.accuracy"),
     "a ragged exhibit": (
@@ -200,23 +219,45 @@ HOSTILE = {
         "exhibit.true must be numbers in",
     ),
     "an exhibit of text": (changed("findings", 0, "exhibit", "true", to=["1"]), r"exhibit\.true\[0\] must be a number"),
-    "an uneven exhibit": (changed("findings", 0, "exhibit", "true", to=[1, 2]), "exhibit must hold as many"),
-    "a deep exhibit": (changed("findings", 0, "exhibit", "true", to=[[[[[1]]]]]), "at most 4 axes"),
-    "a bare further score": (changed("findings", 0, "further_scores", 0, to={}), r"further_scores\[0\] must have"),
+    "an uneven exhibit": (
+        changed("findings", 0, "exhibit", "true", to=[1, 2]),
+        "exhibit: Exhibit guessed must have the shape",
+    ),
+    "a deep exhibit": (
+        changed("findings", 0, "exhibit", "true", to=[[[[[1]]]]]),
+        r"exhibit\.true\[0\]\[0\]\[0\]\[0\] must be a number, at most 4 axes deep",
+    ),
+    "a bare further score": (
+        changed("findings", 0, "further_scores", 0, to={}),
+        r"further_scores\[0\]: the key 'metric' is missing",
+    ),
     "deep nesting": (changed("scenario", to=json.loads('{"a":' * 60 + "1" + "}" * 60)), "nested at most"),
-    "nesting without end": ("[" * 200_000, "nested at most"),
+    "nesting without end": ("[" * 200_000, "the report must not be nested this deep"),
     "a score without its figure": (
         dumps(sample_report()).replace('"value": 1.0', '"value": null', 1),
-        "value must be a number; got null",
+        "value must be given where metric is; got null",
     ),
-    "NaN": (dumps(sample_report()).replace('"value": 1.0', '"value": NaN', 1), "finite numbers only; got NaN"),
+    "NaN": (dumps(sample_report()).replace('"value": 1.0', '"value": NaN', 1), "numbers must be finite; got NaN"),
     "a number that overflows": (
         changed("scenario", to=1).replace('"scenario": 1', '"scenario": {"a": 1e999}'),
-        "scenario.a",
+        "numbers must fit in a double; got '1e999'",
     ),
-    "a key twice": ('{"schema_version": 1, "schema_version": 1}', "each key once; got 'schema_version' twice"),
-    "half a surrogate pair": (changed("advice", to=["\ud800"]), r"advice\[0\] must be Unicode"),
-    "an endless integer": ('{"schema_version": ' + "9" * 5000 + "}", "must be JSON"),
+    "a key twice": (
+        '{"schema_version": 1, "schema_version": 1}',
+        "keys must differ; got 'schema_version' more than once",
+    ),
+    "half a surrogate pair": (
+        changed("remedies", 0, "sentence", to="\ud800"),
+        r"remedies\[0\]\.sentence must be Unicode",
+    ),
+    "half a pair in a key": (changed("scenario", to={"\ud800": 1}), "scenario must be Unicode"),
+    "a text without end": (changed("findings", 0, "why", to="x" * 2**21), r"why must have at most 1048576 characters"),
+    "no repeats": (changed("repeats", to=0), "repeats must be at least 1; got 0"),
+    "a wrong verdict": (changed("verdict", "level", to="leek"), "verdict.level must be one of leak.*Did you mean"),
+    "a column without a name": (changed("findings", 6, "columns", 0, "column", to=1), r"columns\[0\]\.column must be"),
+    "a confidence over one": (changed("findings", 6, "claim", "confidence", to=2), "confidence must be from 0 to 1"),
+    "a certificate of numbers": (changed("findings", 0, "certificate", to=1), r"findings\[0\]\.certificate must be"),
+    "an endless integer": ('{"schema_version": ' + "9" * 5000 + "}", "integers must fit in 1024 bits"),
     "not JSON": ("{", "must be JSON"),
     "nothing": ("", "must be JSON"),
     "a list": ("[]", "the report must be an object; got a list"),
@@ -300,9 +341,73 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
         read(path)
 
 
+SAMPLE_1 = Path(__file__).parent / "samples" / "report_version_1.json"
+
+
+def test_a_report_of_version_1_still_loads() -> None:
+    old = json.loads(SAMPLE_1.read_text(encoding="utf-8"))
+    assert old["schema_version"] == 1
+    report = read(SAMPLE_1)
+    assert report.run_key == old["environment"]["run_key"]
+    assert "run_key" not in report.environment
+    assert list(report.advice) == old["advice"]
+    assert report.repeats == 1
+    again: Any = to_json(report)
+    for new, before in zip(again["findings"], old["findings"], strict=True):
+        assert {name: new[name] for name in before} == before  # all of version 1, unchanged
+        assert (new["columns"], new["claim"], new["certificate"]) == ([], None, None)
+    assert (again["runs"], again["scenario"]) == (old["runs"], old["scenario"])
+    assert dumps(loads(dumps(report))) == dumps(report)
+    assert str(report.run_key) not in dumps(redact(report))
+
+
+def test_a_report_of_version_1_is_drawn() -> None:
+    page = html.render(read(SAMPLE_1))
+    assert "residual-sign" in page
+    assert "gaussian-noise(sigma=12.0)" in page
+
+
 def test_a_report_from_before_attacks_were_left_out_is_still_read() -> None:
-    report = replace(sample_report(), for_other_protocols=("column-products",))
-    old = to_json(report)
-    assert loads(json.dumps(old)).for_other_protocols == ("column-products",)
+    old = json.loads(SAMPLE_1.read_text(encoding="utf-8"))
+    assert loads(json.dumps(old)).for_other_protocols == tuple(old["for_other_protocols"]) != ()
     del old["for_other_protocols"]
     assert loads(json.dumps(old)).for_other_protocols == ()
+
+
+def test_the_verdict_is_what_the_page_says() -> None:
+    report = sample_report()
+    verdict: Any = to_json(report)["verdict"]
+    assert (verdict["level"], verdict["severity"]) == ("leak", "high")
+    assert verdict["headline"] == statement(report).headline
+    clean = replace(report, findings=tuple(f for f in report.findings if f.outcome is Outcome.NO_LEAK))
+    silent = replace(report, findings=tuple(f for f in report.findings if f.outcome is Outcome.SKIPPED))
+    levels: list[Any] = [to_json(one)["verdict"] for one in (clean, silent)]
+    assert [(one["level"], one["severity"]) for one in levels] == [("no_leak", "none"), ("inconclusive", "none")]
+
+
+def test_a_verdict_and_figures_of_remedies_are_computed_and_not_believed() -> None:
+    doubted = loads(changed("verdict", "headline", to="Nothing leaks."))
+    assert dumps(doubted) == WHOLE
+    assert dumps(loads(changed("remedies", 2, "stops", to=7))) == WHOLE
+
+
+def test_a_remedy_says_how_well_its_defense_did() -> None:
+    report = sample_report()
+    first, _, last = to_json(report)["remedies"]  # type: ignore[misc]
+    assert [first[name] for name in ("defense", "stops", "of", "utility_change")] == [None] * 4
+    effect = next(effect for effect in effects(report) if effect.defense == last["defense"])
+    assert (last["stops"], last["of"]) == (effect.n_stopped, effect.n_tried) == (1, 2)
+    assert last["utility_change"] == {"metric": "test_accuracy", "without": 0.9649, "with_defense": 0.9649}
+
+
+def test_redaction_keeps_columns_claims_and_certificates() -> None:
+    report = sample_report()
+    for bare, whole in zip(redact(report).findings, report.findings, strict=True):
+        assert (bare.columns, bare.claim, bare.certificate) == (whole.columns, whole.claim, whole.certificate)
+
+
+def test_a_figure_of_a_column_that_is_not_finite_is_null() -> None:
+    report = sample_report()
+    column = replace(report.findings[6].columns[0], correlation=nan)
+    again = loads(dumps(replace(report, findings=(replace(report.findings[6], columns=(column,)),))))
+    assert again.findings[0].columns[0].correlation is None

@@ -11,7 +11,7 @@ from rich.console import Console
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Finding, Mode, Outcome, Report, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Remedy, Report, Theory
 from fedleak.report.safe_text import Name
 from fedleak.report.terminal import print_report
 from fedleak.report.verdict import statement
@@ -93,7 +93,7 @@ def test_names_can_neither_style_nor_steer_the_terminal() -> None:
         theory=Theory(poison, (poison,)),
     )
     skipped = replace(finding, outcome=Outcome.SKIPPED, score=None)
-    output = printed(replace(sample_report(), findings=(finding, skipped), advice=(poison,)), 160)
+    output = printed(replace(sample_report(), findings=(finding, skipped), remedies=(Remedy(poison),)), 160)
     assert not set("\x1b\x07\r") & set(output)
     assert "[bold]x[/bold]" in output
     assert r"\x1b[2J" in output

@@ -182,7 +182,7 @@ def test_options_of_version_1_become_the_protocols_own_facts(protocol, options, 
         ([], "options must be an object"),
         ({"shuffled": 3}, "lists of parties as texts; got 3"),
         ({"dropouts": "clinic"}, "dropouts as party:round; got 'clinic'"),
-        ({"rounds": "many"}, "own.rounds: value must be an integer"),
+        ({"rounds": "many"}, "own.rounds must be a whole number"),
     ],
 )
 def test_wrong_options_of_version_1_are_refused(options, reason: str, tmp_path: Path) -> None:

@@ -73,6 +73,6 @@ def figures(report: Report) -> list[object]:
 
 def test_a_run_key_repeats_an_audit_and_a_fresh_one_does_not():
     first = audited(None)
-    key = RunKey.from_text(str(first.environment["run_key"]))
+    key = RunKey.from_text(str(first.run_key))
     assert figures(audited(key)) == figures(first)
     assert figures(audited(None)) != figures(first)  # the noise of the defense is another

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from fedleak.auditing.planner import Task
 from fedleak.core.adversary import Secret
-from fedleak.core.finding import Finding, Outcome
+from fedleak.core.finding import Finding, Outcome, Remedy
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import State
 
 STOPPED = (Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE)
 
 
-def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[str, ...]:
+def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[Remedy, ...]:
     """Defenses that were seen to work, those that were seen not to, and changes that break a theorem."""
     bare = [finding for finding in findings if finding.defense is None and finding.outcome is Outcome.LEAK]
     pairs = [(leak, other) for leak in bare for other in findings if other.defense and _same_attempt(leak, other)]
     worked = [_effect(leak, other) for leak, other in pairs if other.outcome in STOPPED]
     failed = [_effect(leak, other) for leak, other in pairs if other.outcome is Outcome.LEAK]
-    return tuple(dict.fromkeys([*worked, *remedies(tasks), *failed]))
+    return tuple(dict.fromkeys([*worked, *map(Remedy, remedies(tasks)), *failed]))
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
@@ -42,7 +42,11 @@ def _same_attempt(one: Finding, other: Finding) -> bool:
     return key(one) == key(other)
 
 
-def _effect(leak: Finding, defended: Finding) -> str:
+def _effect(leak: Finding, defended: Finding) -> Remedy:
+    return Remedy(_sentence(leak, defended), defended.defense)
+
+
+def _sentence(leak: Finding, defended: Finding) -> str:
     name = f"{leak.attack} by {' and '.join(leak.adversary)} on {leak.secret}"
     if leak.score is None or defended.score is None:
         return f"{defended.defense}: {name} ends as {defended.outcome.value}."

@@ -88,7 +88,6 @@ class Audit:
             scenario=scenario_json(self._scenario),
             environment=environment(
                 seed=self._scenario.seed,
-                run_key=str(self.run_key),
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
@@ -96,8 +95,9 @@ class Audit:
             ),
             runs=tuple(self._summaries),
             findings=tuple(findings),
-            advice=advice(findings, [task for _, task in self._tasks()]),
+            remedies=advice(findings, [task for _, task in self._tasks()]),
             for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
+            run_key=str(self.run_key),
         )
 
     def _brought(self) -> dict[str, str]:

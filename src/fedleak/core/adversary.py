@@ -6,9 +6,11 @@ Attacks declare what they need and what they produce in these words; protocols s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Self
+
+from fedleak.core.described import meaning
 
 
 class Capability(StrEnum):
@@ -136,8 +138,8 @@ JOINT = "*"  # the owner of what no single party has, such as residuals
 
 @dataclass(frozen=True)
 class Secret:
-    kind: SecretKind
-    owner: str
+    kind: SecretKind = field(metadata=meaning("what it is"))
+    owner: str = field(metadata=meaning(f'whose it is; "{JOINT}" for what no single party has, such as residuals'))
 
     def __str__(self) -> str:
         return self.kind.value if self.owner == JOINT else f"{self.kind.value} of {self.owner}"

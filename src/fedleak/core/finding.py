@@ -6,12 +6,13 @@ The JSON, the HTML page and the terminal table are made of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from math import isfinite
 
 from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
+from fedleak.core.described import meaning
 from fedleak.core.display import Tabular, one_line
 from fedleak.core.payload import ScalarValue
 
@@ -25,12 +26,12 @@ class Better(StrEnum):
 class Score:
     """Finite throughout: a NaN beats no baseline, and would pass for "no leak". Without a figure there is no score."""
 
-    metric: str
-    value: float
-    baseline: float  # the best that the knowledge alone gives
-    better: Better
-    ci: tuple[float, float]  # 95 %, of the value
-    n: int  # cells that were scored
+    metric: str = field(metadata=meaning("what was measured"))
+    value: float = field(metadata=meaning("the figure that the attack reached"))
+    baseline: float = field(metadata=meaning("the best that prior knowledge alone gives"))
+    better: Better = field(metadata=meaning("which way is better for the attack"))
+    ci: tuple[float, float] = field(metadata=meaning("interval of the value, 95 %: low and high"))
+    n: int = field(metadata=meaning("cells that were scored", least=0))
 
     def __post_init__(self) -> None:
         figures = (self.value, self.baseline, *self.ci)
@@ -83,8 +84,8 @@ class Severity(IntEnum):
 class Theory:
     """The prediction that was made before the run."""
 
-    verdict: str
-    reasons: tuple[str, ...]
+    verdict: str = field(metadata=meaning("exact, partial, impossible or unknown"))
+    reasons: tuple[str, ...] = field(metadata=meaning("the conditions that it rests on, a sentence each"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +96,8 @@ class Exhibit(Value):
     cell that the attack did not guess is NaN.
     """
 
-    true: FloatArray
-    guessed: FloatArray
+    true: FloatArray = field(metadata=meaning("true values of the data owner"))
+    guessed: FloatArray = field(metadata=meaning("what the attack made of them, in the same shape"))
 
     def __post_init__(self) -> None:
         if self.true.shape != self.guessed.shape:
@@ -109,21 +110,25 @@ class Exhibit(Value):
 class Claim:
     """What the attack itself says of its answer, before anybody holds it against the truth."""
 
-    status: str  # of the guess: recovered, partial, not_identifiable or undetermined
-    n_cells: int  # that it gave a value for
-    confidence: float | None = None  # mean over those cells, 0 to 1; None where the attack states none
+    status: str = field(metadata=meaning("of the guess: recovered, partial, not_identifiable or undetermined"))
+    n_cells: int = field(metadata=meaning("cells that the attack gave a value for", least=0))
+    confidence: float | None = field(
+        default=None, metadata=meaning("mean over those cells; null where the attack states none", least=0, most=1)
+    )
 
 
 @dataclass(frozen=True)
 class ColumnResult:
     """How one column of the secret came out. ``None`` where nothing can be said of it."""
 
-    column: str
-    n: int  # cells that were scored
-    error: float | None  # mean absolute, in shares of the column's range
-    baseline_error: float | None  # the same of the best guess from the knowledge alone
-    correlation: float | None  # of guessed with true values
-    cells_recovered: float | None  # share to within 1 % of the range
+    column: str = field(metadata=meaning("its name"))
+    n: int = field(metadata=meaning("cells that were scored", least=0))
+    error: float | None = field(metadata=meaning("mean absolute error, in shares of the column's range"))
+    baseline_error: float | None = field(metadata=meaning("the same of the best guess from prior knowledge alone"))
+    correlation: float | None = field(metadata=meaning("of guessed with true values"))
+    cells_recovered: float | None = field(
+        metadata=meaning("share of the cells to within 1 % of the range", least=0, most=1)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +168,6 @@ def _figures(score: Score) -> str:
     return f", {score.metric} {score.value:.3f}, baseline {score.baseline:.3f}"
 
 
-SCHEMA_VERSION = 1
-
-
 @dataclass(frozen=True)
 class RunSummary:
     """One run of the protocol: under which defense and deviation, and how good the model was."""
@@ -177,6 +179,14 @@ class RunSummary:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Remedy:
+    """What to change. How well a defense did is not kept here: it follows from the findings."""
+
+    sentence: str
+    defense: str | None = None  # with its parameters, as findings name it; None where the remedy is no defense
+
+
 @dataclass(frozen=True, eq=False)
 class Report(Tabular):
     """``repr`` is the verdict with the gravest leaks, a notebook shows a small table, ``to_frame`` gives all of it."""
@@ -185,8 +195,14 @@ class Report(Tabular):
     environment: Mapping[str, ScalarValue]
     runs: tuple[RunSummary, ...]
     findings: tuple[Finding, ...]
-    advice: tuple[str, ...] = ()  # what to change, a sentence each, the most useful first
+    remedies: tuple[Remedy, ...] = ()  # the most useful first
     for_other_protocols: tuple[str, ...] = ()  # attacks that this protocol never gives what they need
+    run_key: str | None = None  # repeats the audit; None where it is not told
+    repeats: int = 1  # runs that each finding was decided on
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        return tuple(remedy.sentence for remedy in self.remedies)
 
     @property
     def worst(self) -> Severity:

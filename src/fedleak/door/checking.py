@@ -13,7 +13,6 @@ from fedleak.core.adversary import Secret
 from fedleak.core.attack import Prediction, Verdict
 from fedleak.core.display import Tabular, one_line
 from fedleak.core.facts import Facts
-from fedleak.core.finding import SCHEMA_VERSION
 from fedleak.core.payload import ScalarValue
 from fedleak.door.frames import Adversaries, FrameOptions, Parties
 from fedleak.door.given import Defenses, Given, given
@@ -22,6 +21,8 @@ from fedleak.theory.condition import Assessment
 
 if TYPE_CHECKING:
     from fedleak.door.given import Source
+
+SCHEMA_VERSION = 1  # of a check as JSON
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def given(
     found = _found(source, options)
     changed = found.scenario
     if defenses is not None:
-        made = tuple(_defense(item, f"defenses[{index}]") for index, item in enumerate(defenses))
+        made = tuple(_defense(item, index) for index, item in enumerate(defenses))
         changed = replace(changed, defenses=made)
     if attacks is not None:
         adversaries = tuple(replace(adversary, attacks=tuple(attacks)) for adversary in changed.adversaries)
@@ -79,7 +79,7 @@ def _found(source: Source, options: FrameOptions) -> Given:
     )
 
 
-def _defense(item: str | Mapping[str, object] | Defense, place: str) -> Defense:
+def _defense(item: str | Mapping[str, object] | Defense, position: int) -> Defense:
     if isinstance(item, Defense):
         return item
-    return read_defense({"name": item} if isinstance(item, str) else item, place)
+    return read_defense({"name": item} if isinstance(item, str) else item, "defenses", position)

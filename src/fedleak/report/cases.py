@@ -22,8 +22,8 @@ class Case:
 
     @property
     def has_content(self) -> bool:
-        """An answer, or at least a figure: enough for a card of its own."""
-        return any(finding.outcome in ANSWERS or finding.score is not None for finding in self.findings)
+        """An answer, or at least a figure or a proof: enough for a card of its own."""
+        return any(f.outcome in ANSWERS or f.score is not None or f.certificate for f in self.findings)
 
     @property
     def worst(self) -> Severity:

@@ -25,6 +25,7 @@ from fedleak.report.wording import (
     MODE_MEANING,
     OUTCOME_MEANING,
     OUTCOME_WORDS,
+    claim_words,
     joined,
     leak_sentence,
     left_out,
@@ -123,6 +124,7 @@ def _environment() -> Environment:
     environment.globals.update(
         agreement=agreement,
         agreement_words=agreement_words,
+        claim_words=claim_words,
         count=count,
         exhibit_picture=exhibit_picture,
         exhibit_words=exhibit_words,

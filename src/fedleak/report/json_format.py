@@ -5,47 +5,47 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
-from math import isfinite
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
-
-from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import SCHEMA_VERSION, Exhibit, Finding, Report, RunSummary, Score
+from fedleak.core.finding import Report
 from fedleak.core.payload import ScalarValue
-from fedleak.report.json_node import MAX_CHARACTERS, parse
-from fedleak.report.json_reading import report_of
+from fedleak.report.json_keys import SCHEMA_VERSION, ReportKeys, ReportKeys1
+from fedleak.report.json_translation import keys_of, report_of, report_of_version_1
+from fedleak.schema import strict_json
+from fedleak.schema.codec import Bounds, Reading
+from fedleak.schema.codec_containers import as_object, decode, encode
+from fedleak.schema.plain import JSON
+from fedleak.schema.strict_json import Malformed
 from fedleak.storage import file_writing
+
+MAX_CHARACTERS = 16 * 2**20
+INTEGER_BITS = 1024  # more than any figure has; a scenario may hold a large seed
+BOUNDS = Bounds(n_levels=40, name_chars=2**20, text_chars=2**20)
+ROOT = "the report"
+
+KeysT = TypeVar("KeysT")
 
 
 def redact(report: Report) -> Report:
     """The report without its exhibits, the only place that holds true values of a data owner, and without the run's
     key: together with a partner's view it takes noise and masks off."""
     findings = tuple(replace(finding, exhibit=None) for finding in report.findings)
-    return replace(report, findings=findings, environment=_without_key(report.environment))
+    environment = _without_key(report.environment, report.run_key)
+    return replace(report, findings=findings, environment=environment, run_key=None)
 
 
-def _without_key(environment: Mapping[str, ScalarValue]) -> dict[str, ScalarValue]:
+def _without_key(environment: Mapping[str, ScalarValue], run_key: str | None) -> dict[str, ScalarValue]:
     """The command that repeats an audit names the key as well."""
-    key = str(environment.get("run_key", ""))
-    return {name: value for name, value in environment.items() if not key or key not in str(value)}
+    return {name: value for name, value in environment.items() if not run_key or run_key not in str(value)}
 
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-
-
-def to_json(report: Report) -> dict[str, Json]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "scenario": _json(report.scenario, "scenario"),
-        "environment": _json(report.environment, "environment"),
-        "runs": [_run(run) for run in report.runs],
-        "findings": [_finding(finding) for finding in report.findings],
-        "advice": list(report.advice),
-        "for_other_protocols": list(report.for_other_protocols),
-    }
+def to_json(report: Report) -> dict[str, object]:
+    try:
+        return as_object(encode(ReportKeys, keys_of(report), JSON))
+    except Malformed as error:  # a mistake of the caller, named with its place
+        raise TypeError(error.told(ROOT)) from error
 
 
 def dumps(report: Report) -> str:
@@ -54,7 +54,33 @@ def dumps(report: Report) -> str:
 
 def loads(text: str) -> Report:
     """The report again; whatever is wrong with the text raises one FileFormatError that names the place."""
-    return report_of(parse(text))
+    if len(text) > MAX_CHARACTERS:
+        raise FileFormatError(f"{ROOT} must be at most {MAX_CHARACTERS:,} characters long; got {len(text):,}")
+    try:
+        value = strict_json.parse(text, integer_bits=INTEGER_BITS)
+        if _version(value) == 1:
+            return report_of_version_1(_keys(ReportKeys1, value))
+        return report_of(_keys(ReportKeys, value))
+    except Malformed as error:
+        raise FileFormatError(error.told(ROOT)) from error
+
+
+def _keys(kind: type[KeysT], value: object) -> KeysT:
+    return decode(kind, value, JSON, Reading(BOUNDS))
+
+
+def _version(value: object) -> int:
+    """Before all else: a newer file may well have other keys, and its reader should hear why."""
+    found = as_object(value)
+    if "schema_version" not in found:
+        raise Malformed("the key 'schema_version' is missing")
+    version = found["schema_version"]
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise Malformed("must be a whole number of at least 1").within("schema_version")
+    if version > SCHEMA_VERSION:
+        newer = "a newer fedleak wrote this report, so read it with that version"
+        raise Malformed(f"must be at most {SCHEMA_VERSION}; got {version}: {newer}").within("schema_version")
+    return version
 
 
 def write(report: Report, path: Path) -> None:
@@ -75,86 +101,3 @@ def read(path: Path) -> Report:
         return loads(text)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from None
-
-
-def _run(run: RunSummary) -> Json:
-    return {
-        "defense": run.defense,
-        "deviation": run.deviation,
-        "utility": {name: _finite(value) for name, value in run.utility.items()},
-        "seconds": _finite(run.seconds),
-        "notes": list(run.notes),
-    }
-
-
-def _finding(finding: Finding) -> Json:
-    return {
-        "adversary": list(finding.adversary),
-        "mode": finding.mode.value,
-        "attack": finding.attack,
-        "secret": {"kind": finding.secret.kind.value, "owner": finding.secret.owner},
-        "defense": finding.defense,
-        "outcome": finding.outcome.value,
-        "why": finding.why,
-        **_score(finding.score),
-        "cells_recovered": None if finding.cells_recovered is None else _finite(finding.cells_recovered),
-        "theory": {"verdict": finding.theory.verdict, "reasons": list(finding.theory.reasons)},
-        "severity": finding.severity.label,
-        "seconds": _finite(finding.seconds),
-        "further_scores": [_score(score) for score in finding.further_scores],
-        "evidence": _evidence(finding.evidence),
-        "exhibit": None if finding.exhibit is None else _exhibit(finding.exhibit),
-    }
-
-
-def _score(score: Score | None) -> dict[str, Json]:
-    if score is None:
-        return dict.fromkeys(("metric", "value", "baseline", "better", "ci", "n"))
-    return {
-        "metric": score.metric,
-        "value": float(score.value),
-        "baseline": float(score.baseline),
-        "better": score.better.value,
-        "ci": [float(bound) for bound in score.ci],
-        "n": int(score.n),
-    }
-
-
-def _evidence(pairs: tuple[tuple[str, str], ...]) -> Json:
-    """An object; where a name comes twice its values are joined, so that none is lost."""
-    joined: dict[str, Json] = {}
-    for name, text in pairs:
-        joined[name] = f"{joined[name]}; {text}" if name in joined else text
-    return joined
-
-
-def _exhibit(exhibit: Exhibit) -> Json:
-    return {"true": _cells(exhibit.true), "guessed": _cells(exhibit.guessed)}
-
-
-def _cells(array: FloatArray) -> Json:
-    if array.ndim == 0:
-        return _finite(float(array))
-    return [_cells(part) for part in array]
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if isfinite(value) else None
-
-
-def _json(value: object, place: str) -> Json:
-    """Plain JSON of a nested value; a type that JSON lacks is a mistake of the caller, named with its place."""
-    match value:
-        case Mapping():
-            return {str(name): _json(member, f"{place}.{name}") for name, member in value.items()}
-        case list() | tuple():
-            return [_json(member, f"{place}[{index}]") for index, member in enumerate(value)]
-        case Enum():
-            return _json(value.value, place)
-        case np.generic():
-            return _json(value.item(), place)
-        case float():
-            return _finite(value)
-        case None | bool() | int() | str():
-            return value
-    raise TypeError(f"{place} must be a JSON value; got {type(value).__name__}")

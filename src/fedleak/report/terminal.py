@@ -20,7 +20,7 @@ from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.safe_text import Name
-from fedleak.report.verdict import Agreement, agreement, statement
+from fedleak.report.verdict import UNMEASURED, Agreement, agreement, statement
 from fedleak.report.wording import OUTCOME_WORDS, left_out, owned, reason_of, scores_cells, severity_words, who
 
 WIDE = 124  # columns from which every figure gets a column of its own
@@ -41,7 +41,7 @@ SEVERITY_STYLES = {
     Severity.MEDIUM: "bold yellow",
     Severity.HIGH: "bold red",
 }
-TONE_STYLES = {severity.label: style for severity, style in SEVERITY_STYLES.items()} | {"unmeasured": "bold"}
+TONE_STYLES = {severity.label: style for severity, style in SEVERITY_STYLES.items()} | {UNMEASURED: "bold"}
 
 
 @dataclass(frozen=True)

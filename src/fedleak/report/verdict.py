@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fedleak.core.attack import Verdict
-from fedleak.core.finding import Finding, Outcome, Report
+from fedleak.core.finding import Finding, Outcome, Report, Severity
 from fedleak.report.cases import Aim, aim, gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
 from fedleak.report.numbers import count, percent
@@ -24,6 +24,15 @@ from fedleak.report.wording import (
 )
 
 
+class Level(StrEnum):
+    LEAK = "leak"
+    NO_LEAK = "no_leak"
+    INCONCLUSIVE = "inconclusive"
+
+
+UNMEASURED = "unmeasured"
+
+
 @dataclass(frozen=True)
 class Statement:
     """The top of every report."""
@@ -35,6 +44,16 @@ class Statement:
     also: tuple[str, ...]  # the worst leak of every other secret
     remedy: str
     tally: str  # how many findings of which kind
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.NONE if self.tone == UNMEASURED else Severity[self.tone.upper()]
+
+    @property
+    def in_a_word(self) -> Level:
+        if self.tone == UNMEASURED:
+            return Level.INCONCLUSIVE
+        return Level.LEAK if self.severity > Severity.NONE else Level.NO_LEAK
 
 
 def statement(report: Report) -> Statement:
@@ -64,7 +83,7 @@ def _without_leak(report: Report) -> Statement:
     else:
         headline = "No attack gave an answer." if report.findings else "No attack was tried."
     answered = any(finding.outcome in ANSWERS for finding in report.findings)
-    level, tone = ("No leak found", "none") if answered else ("Not measured", "unmeasured")
+    level, tone = ("No leak found", "none") if answered else ("Not measured", UNMEASURED)
     return Statement(level, tone, headline, meaning="", also=(), remedy="", tally=_tally(report))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity
-from fedleak.report.numbers import MISSING, figure, is_share, metric_words, percent
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
+from fedleak.report.numbers import MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
@@ -87,6 +87,12 @@ def measured_words(finding: Finding) -> str:
 def scores_cells(finding: Finding) -> bool:
     """Whether the main score already is the share of cells recovered."""
     return finding.score is not None and finding.score.value == finding.cells_recovered and _is_hit_rate(finding.score)
+
+
+def claim_words(claim: Claim) -> str:
+    """``recovered, 1,138 cells, 92 % sure``."""
+    sure = "" if claim.confidence is None else f", {percent(claim.confidence)} sure"
+    return f"{claim.status.replace('_', ' ')}, {count(claim.n_cells, 'cell')}{sure}"
 
 
 def left_out(names: Sequence[str]) -> str:

@@ -16,11 +16,11 @@ from fedleak.core.facts import Facts
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured, Sink
 from fedleak.core.whole.truth import SecretValues, Served, Truth
+from fedleak.schema.strict_json import Malformed, shown
 from fedleak.storage.folder import FolderKind
 from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
-from fedleak.storage.strict_json import Malformed, shown
 from fedleak.storage.view_and_guess import LocalRecord, stored_messages, stored_records
 
 

@@ -13,9 +13,11 @@ from typing import Generic, TypeVar
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError
 from fedleak.core.transcript import Message, Route
-from fedleak.storage import safe_files, strict_json, version_1
-from fedleak.storage.codec import Reading
-from fedleak.storage.codec_containers import TaggedCodec, decode
+from fedleak.schema import strict_json
+from fedleak.schema.codec import Reading
+from fedleak.schema.codec_containers import TaggedCodec, decode
+from fedleak.schema.strict_json import Malformed, shown
+from fedleak.storage import safe_files, version_1
 from fedleak.storage.folder import (
     FORMAT_NAME,
     HEADER,
@@ -28,7 +30,7 @@ from fedleak.storage.folder import (
 )
 from fedleak.storage.safe_files import Limits
 from fedleak.storage.segments import ArrayRef, SegmentReader
-from fedleak.storage.strict_json import Malformed, shown
+from fedleak.storage.stored_form import STORED, reading_within
 
 ItemT = TypeVar("ItemT")
 
@@ -41,7 +43,7 @@ class FolderReader(Generic[ContentT]):
         self._path = path = path.absolute()  # entries are read later, perhaps from another working directory
         self._kind = kind
         self._limits = limits
-        self._entry = TaggedCodec("entry", kind.entries)
+        self._entry = TaggedCodec("entry", kind.entries, STORED)
         self._preamble, self.content = self._read_header()
         self._segments = SegmentReader(path, self._preamble.n_segments, limits)
         self._index = safe_files.map_whole(path / INDEX, limits.total_bytes)
@@ -67,7 +69,7 @@ class FolderReader(Generic[ContentT]):
         start = self._ends[line - 1] + 1 if line else 0
         with self._explained(INDEX, line):
             value = strict_json.parse(bytes(self._index[start : self._ends[line]]))
-            return self._entry.decode(value, Reading(self._limits, resolve))
+            return self._entry.decode(value, reading_within(self._limits, resolve))
 
     def _read_header(self) -> tuple[Preamble, ContentT]:
         text = safe_files.read_whole(self._path / HEADER, self._limits.header_bytes)
@@ -75,16 +77,16 @@ class FolderReader(Generic[ContentT]):
             header = strict_json.parse(text)
             if not isinstance(header, dict) or header.keys() != {"preamble", "content"}:
                 raise Malformed("header must be an object with the keys preamble and content, and no others")
-            reading = Reading(self._limits, _no_arrays)
+            reading = reading_within(self._limits, _no_arrays)
             preamble = self._checked_preamble(header["preamble"], reading)
             content = header["content"] if preamble.schema_version > 1 else version_1.translated(header["content"])
-            return preamble, decode(self._kind.content, content, reading)
+            return preamble, decode(self._kind.content, content, STORED, reading)
 
     def _checked_preamble(self, value: object, reading: Reading) -> Preamble:
         version = value.get("schema_version") if isinstance(value, dict) else None
         if isinstance(version, int) and version > SCHEMA_VERSION:  # first: a newer version may differ in all else
             raise Malformed(f"schema_version must be at most {SCHEMA_VERSION}; got {version}. Install a newer fedleak")
-        preamble = decode(Preamble, value, reading)
+        preamble = decode(Preamble, value, STORED, reading)
         if preamble.format != FORMAT_NAME:
             raise Malformed(f"format must be {FORMAT_NAME}; got {shown(preamble.format)}")
         if preamble.schema_version not in READABLE_VERSIONS:
@@ -125,8 +127,6 @@ class FolderReader(Generic[ContentT]):
             yield
         except Malformed as error:
             raise FileFormatError(f"{place}: {error}") from error
-        except RecursionError as error:
-            raise FileFormatError(f"{place}: value must not be nested this deep") from error
 
 
 class _InOrder:

@@ -12,9 +12,9 @@ import numpy as np
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError, RunError
 from fedleak.core.version import __version__
-from fedleak.storage import strict_json
-from fedleak.storage.codec import Reading
-from fedleak.storage.codec_containers import TaggedCodec, decode, encode
+from fedleak.schema import strict_json
+from fedleak.schema.codec_containers import TaggedCodec, decode, encode
+from fedleak.schema.strict_json import Malformed
 from fedleak.storage.folder import (
     FORMAT_NAME,
     HEADER,
@@ -28,7 +28,7 @@ from fedleak.storage.folder import (
 )
 from fedleak.storage.safe_files import Limits
 from fedleak.storage.segments import DTYPES, ArrayRef, SegmentWriter
-from fedleak.storage.strict_json import Malformed
+from fedleak.storage.stored_form import STORED, reading_within
 
 
 class FolderWriter(Generic[ContentT]):
@@ -47,7 +47,7 @@ class FolderWriter(Generic[ContentT]):
         self._content = content
         self._kind = kind
         self._limits = limits
-        self._entry = TaggedCodec("entry", kind.entries)
+        self._entry = TaggedCodec("entry", kind.entries, STORED)
         self._n_entries = 0
         self._n_index_bytes = 0
         self._open = True
@@ -75,7 +75,7 @@ class FolderWriter(Generic[ContentT]):
         line = strict_json.compact(value) + b"\n"
         self._check_size(len(line))
         # What could not be read back is refused now, not when somebody needs it.
-        self._entry.decode(value, Reading(self._limits, _stand_in))
+        self._entry.decode(value, reading_within(self._limits, _stand_in))
         self._index.write(line)
         self._n_entries += 1
         self._n_index_bytes += len(line)
@@ -113,8 +113,9 @@ class FolderWriter(Generic[ContentT]):
         preamble = Preamble(
             FORMAT_NAME, SCHEMA_VERSION, self._kind.name, __version__, self._n_entries, self._segments.n_segments
         )
-        common, specific = encode(Preamble, preamble, _no_arrays), encode(self._kind.content, content, _no_arrays)
-        decode(self._kind.content, specific, Reading(self._limits, _stand_in))
+        common = encode(Preamble, preamble, STORED)
+        specific = encode(self._kind.content, content, STORED, _no_arrays)
+        decode(self._kind.content, specific, STORED, reading_within(self._limits, _stand_in))
         header = strict_json.readable({"preamble": common, "content": specific})
         if len(header) > self._limits.header_bytes:
             raise Malformed(f"header must have at most {self._limits.header_bytes} bytes; got {len(header)}")

@@ -21,9 +21,9 @@ from numpy.lib import format as npy_format
 
 from fedleak.core.arrays import AnyArray, freeze
 from fedleak.core.errors import FileFormatError
+from fedleak.schema.strict_json import Malformed, shown
 from fedleak.storage import safe_files
 from fedleak.storage.safe_files import Limits
-from fedleak.storage.strict_json import Malformed, shown
 
 ALIGNMENT_BYTES = 64  # a cache line; also what numpy's own files align to
 

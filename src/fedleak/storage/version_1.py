@@ -12,7 +12,7 @@ from fedleak.core.facts import ProtocolFacts
 from fedleak.protocols.averaging.vocabulary import HorizontalLinearFacts, HorizontalLogisticFacts
 from fedleak.protocols.linear.vocabulary import ArbiterFacts, VerticalLogisticFacts
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
-from fedleak.storage.strict_json import Malformed, shown
+from fedleak.schema.strict_json import Malformed, shown
 
 OF_PROTOCOLS: Mapping[str, type[ProtocolFacts]] = {
     "vertical-logistic": VerticalLogisticFacts,

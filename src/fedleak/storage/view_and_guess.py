@@ -25,15 +25,15 @@ from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
 from fedleak.core.payload import Payload
 from fedleak.core.transcript import Message, Record, StoredMessages, StoredSequence
 from fedleak.core.view import View
-from fedleak.storage import strict_json
-from fedleak.storage.codec import Reading
-from fedleak.storage.codec_containers import codec_for
+from fedleak.schema import strict_json
+from fedleak.schema.codec_containers import codec_for
+from fedleak.schema.strict_json import Malformed, shown
 from fedleak.storage.folder import ContentT, FolderKind
 from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.segments import DTYPES, ArrayRef, aligned, ref_for, storable_bytes
-from fedleak.storage.strict_json import Malformed, shown
+from fedleak.storage.stored_form import STORED, reading_within
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _to_bytes(magic: bytes, kind: Any, value: object) -> bytes:
         return ref
 
     try:
-        head = strict_json.compact_sorted(codec_for(kind).encode(value, append))
+        head = strict_json.compact_sorted(codec_for(kind, STORED).encode(value, append))
     except Malformed as error:
         raise FileFormatError(f"{_what(magic)} cannot be stored: {error}") from error
     return magic + head + b"\n" + bytes(body)
@@ -231,11 +231,10 @@ def _from_bytes(magic: bytes, kind: Any, data: bytes, limits: Limits) -> Any:
         return freeze(flat.reshape(ref.shape))
 
     try:
-        return codec_for(kind).decode(strict_json.parse(data[len(magic) : end]), Reading(limits, resolve))
+        value = strict_json.parse(data[len(magic) : end])
+        return codec_for(kind, STORED).decode(value, reading_within(limits, resolve))
     except Malformed as error:
         raise FileFormatError(f"{_what(magic)}: {error}") from error
-    except RecursionError as error:
-        raise FileFormatError(f"{_what(magic)}: value must not be nested this deep") from error
 
 
 def _what(magic: bytes) -> str:

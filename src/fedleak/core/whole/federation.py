@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from fedleak.core.adversary import JOINT
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, Value, freeze
+from fedleak.core.described import meaning
 from fedleak.core.errors import InputError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.steps import Role
@@ -34,7 +35,7 @@ def settings_of(protocol: str, kind: type[SettingsT], settings: Settings) -> Set
 
 def setting(default: Any, about: str, *, unit: str = "", choices: tuple[str, ...] = ()) -> Any:
     """A dataclass field with its meaning, unit and allowed values."""
-    return field(default=default, metadata={"about": about, "unit": unit, "choices": choices})
+    return field(default=default, metadata=meaning(about, unit=unit, choices=choices))
 
 
 @dataclass(frozen=True, eq=False)

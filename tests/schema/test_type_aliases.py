@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from fedleak.storage.codec_containers import ArrayCodec, ListCodec, codec_for
+from fedleak.schema.codec_containers import ListCodec, codec_for
+from fedleak.storage.stored_form import STORED, ArrayCodec
 
 ScalarT = TypeVar("ScalarT")
 
@@ -35,15 +36,15 @@ NDARRAY = Alias(np.ndarray[Any, np.dtype[ScalarT]])  # type: ignore[valid-type, 
     ],
 )
 def test_an_array_behind_an_alias_is_an_array(annotation, scalar_type):
-    codec = codec_for(annotation)
+    codec = codec_for(annotation, STORED)
     assert isinstance(codec, ArrayCodec)
     assert codec._scalar_type is scalar_type
 
 
 def test_an_alias_inside_another_annotation():
-    assert isinstance(codec_for(tuple[NDARRAY[np.float64], ...]), ListCodec)  # type: ignore[misc]
+    assert isinstance(codec_for(tuple[NDARRAY[np.float64], ...], STORED), ListCodec)  # type: ignore[misc]
 
 
 def test_what_is_behind_an_alias_must_still_be_known():
     with pytest.raises(TypeError, match="annotation must be one that the file format knows"):
-        codec_for(Alias(complex))
+        codec_for(Alias(complex), STORED)

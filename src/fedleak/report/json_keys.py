@@ -1,0 +1,143 @@
+"""The keys of a report's JSON, each with its meaning: readers, writers and docs/report_json.md go by these types.
+
+A key that is added gets a default, so that reports without it still load; one that changes its meaning raises
+SCHEMA_VERSION, and the older form stays here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any
+
+from fedleak.core.adversary import Secret
+from fedleak.core.described import meaning
+from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.payload import ScalarValue
+from fedleak.report.verdict import Level
+
+SCHEMA_VERSION = 2
+SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")
+
+
+def key(about: str, *, default: Any = MISSING, least: float | None = None, most: float | None = None) -> Any:
+    return field(default=default, metadata=meaning(about, least=least, most=most))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunKeys:
+    """One for each run of the protocol, that is, for each defense and deviation."""
+
+    defense: str | None = key("the defense that was on, with its parameters")
+    deviation: str | None = key("what a dishonest party did")
+    utility: Mapping[str, float | None] = key("figures of the model by name")
+    seconds: float | None = key("time of the run, in seconds", least=0)
+    notes: tuple[str, ...] = key("what the protocol or the defense has to say of the run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingKeys:
+    """One attack by one adversary on one secret, under one defense or none."""
+
+    adversary: tuple[str, ...] = key("one party, or a coalition", least=1)
+    mode: Mode = key("follows the protocol, or deviates from it")
+    attack: str = key("its name")
+    secret: Secret = key("what it is after")
+    defense: str | None = key("the defense that was on, with its parameters")
+    outcome: Outcome = key("what came of it; `leak` and `no_leak` alone decide, and none of the others is a zero")
+    why: str = key("the reason, in a sentence")
+    metric: str | None = key("what was measured; null, as are the next five, where nothing was")
+    value: float | None = key("the figure that the attack reached")
+    baseline: float | None = key("the best that prior knowledge alone gives")
+    better: Better | None = key("which way is better for the attack")
+    ci: tuple[float, float] | None = key("interval of the value, 95 %: low and high")
+    n: int | None = key("cells that were scored", least=0)
+    cells_recovered: float | None = key(
+        "share of the unknown cells recovered to within 1 % of their range; in a column without a range (all cells "
+        "equal), to within 1e-9 of its value",
+        least=0,
+        most=1,
+    )
+    theory: Theory = key("the prediction that was made before the run")
+    severity: Severity = key("how grave it is")
+    seconds: float | None = key("time of the attack, in seconds", least=0)
+    further_scores: tuple[Score, ...] = key("other metrics of the same guess")
+    evidence: Mapping[str, str] = key("what the attack says for itself: ranks, residuals, number of solutions")
+    exhibit: Exhibit | None = key("a few true and guessed values side by side; null in a redacted report")
+    columns: tuple[ColumnResult, ...] = key("how each column of the secret came out", default=())
+    claim: Claim | None = key("what the attack itself says of its answer; null where it gave none", default=None)
+    certificate: str | None = key(
+        "what in the adversary's view alone proves the answer; null where nothing does", default=None
+    )
+
+    def __post_init__(self) -> None:
+        for name in SCORE_KEYS[1:]:
+            given = getattr(self, name) is not None
+            if given != (self.metric is not None):
+                wanted = "null where metric is null; got a value" if given else "given where metric is; got null"
+                raise ValueError(f"{name} must be {wanted}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictKeys:
+    """What the top of the page says; computed from the findings."""
+
+    level: Level = key("whether anything leaked; `inconclusive` where no attack gave an answer")
+    severity: Severity = key("of the gravest leak")
+    headline: str = key("the gravest leak in one sentence, or that there is none")
+    meaning: str = key("what it means for the owner of the data; empty, as are the next two, where nothing leaked")
+    also: tuple[str, ...] = key("the worst leak of every other secret, a sentence each")
+    remedy: str = key("which defense helps, and what it leaves")
+    tally: str = key("how many findings of which kind")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilityChangeKeys:
+    """What a defense costs the model; computed from the runs."""
+
+    metric: str = key("the figure that stands for the model's worth")
+    without: float = key("in the run without a defense")
+    with_defense: float = key("in the run with it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemedyKeys:
+    """Something to change."""
+
+    sentence: str = key("what, and why")
+    defense: str | None = key("the defense that it speaks of, with its parameters; null where it speaks of none")
+    stops: int | None = key("leaks that this defense stopped; null where it was tried on none", least=0)
+    of: int | None = key("leaks that it was tried on", least=0)
+    utility_change: UtilityChangeKeys | None = key("what it costs the model; null where that was not measured")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportKeys1:
+    """A report in schema version 1."""
+
+    schema_version: int
+    scenario: Mapping[str, object]
+    environment: Mapping[str, ScalarValue]
+    runs: tuple[RunKeys, ...]
+    findings: tuple[FindingKeys, ...]
+    advice: tuple[str, ...]
+    for_other_protocols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportKeys:
+    schema_version: int = key(f"{SCHEMA_VERSION}; it rises when the meaning of a key changes")
+    verdict: VerdictKeys = key("what the top of the page says")
+    repeats: int = key("runs that each finding was decided on", least=1)
+    run_key: str | None = key("repeats the audit (`fedleak audit --run-key`); null in a redacted report")
+    scenario: Mapping[str, object] = key("the scenario as it was resolved")
+    environment: Mapping[str, ScalarValue] = key(
+        "versions, machine, time, `seed`, cipher, key and fraction bits; `attacks`: whether each ran in a process that "
+        "held its view alone; `command`, where known: the way to run again"
+    )
+    runs: tuple[RunKeys, ...] = key("the runs of the protocol")
+    findings: tuple[FindingKeys, ...] = key("what came of every attempt")
+    remedies: tuple[RemedyKeys, ...] = key("what to change, the most useful first")
+    for_other_protocols: tuple[str, ...] = key(
+        "attacks that were left out because the protocol never gives what they need"
+    )
