@@ -182,7 +182,7 @@ class Audit:
 
 def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:
     """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
-    if task.target.kind not in OF_CELLS:
+    if task.target.kind not in OF_CELLS or not knowledge.cells:
         return False
     values = played.run.truth.of(task.target)
     return bool(knowledge.cell_mask(task.target.owner, values.ids, len(values.columns)).all())
@@ -207,16 +207,26 @@ ANSWERED = MEASURED | {Outcome.NOT_IDENTIFIABLE}
 
 
 def still_unknown(report: Report) -> str | None:
-    """What would have to be known and is not: no measurement at all, or a question with undetermined answers alone.
+    """What would have to be known and is not: no measurement at all, a question with undetermined answers alone, or a
+    claim that nothing checks, where no other attack showed a leak.
 
     A question is a secret, who is after it, and under which defense.
     """
-    if not any(finding.outcome in MEASURED for finding in report.findings):
-        return "not one attack gave a measured outcome"
-    answered = {_question(finding) for finding in report.findings if finding.outcome in ANSWERED}
-    undetermined = [finding for finding in report.findings if finding.outcome is Outcome.UNDETERMINED]
-    left = dict.fromkeys(_question(finding) for finding in undetermined if _question(finding) not in answered)
-    return f"undetermined is {'; '.join(left)}" if left else None
+    if not any(finding.outcome in MEASURED or finding.is_proved for finding in report.findings):
+        claims = any(finding.outcome is Outcome.UNCHECKED for finding in report.findings)
+        return "no truth was given, and no claim is proved" if claims else "not one attack gave a measured outcome"
+    answered = {_question(f) for f in report.findings if f.outcome in ANSWERED or f.is_proved}
+    shown = {_question(f) for f in report.findings if f.outcome is Outcome.LEAK or f.is_proved}
+    undetermined = _left(report, Outcome.UNDETERMINED, answered)
+    unchecked = _left(report, Outcome.UNCHECKED, shown)
+    parts = [f"undetermined is {'; '.join(undetermined)}"] if undetermined else []
+    parts += [f"unchecked is {'; '.join(unchecked)}"] if unchecked else []
+    return "; ".join(parts) or None
+
+
+def _left(report: Report, outcome: Outcome, answered: set[str]) -> list[str]:
+    found = dict.fromkeys(_question(finding) for finding in report.findings if finding.outcome is outcome)
+    return [question for question in found if question not in answered]
 
 
 def _question(finding: Finding) -> str:

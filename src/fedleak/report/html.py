@@ -26,9 +26,12 @@ from fedleak.report.wording import (
     OUTCOME_MEANING,
     OUTCOME_WORDS,
     SECRET_WORDS,
+    claim_words,
+    is_captured,
     joined,
     leak_sentence,
     left_out,
+    outcome_words,
     owner_words,
     possessive,
     scores_cells,
@@ -67,6 +70,7 @@ def render(report: Report) -> str:
             honest_runs=_honest_runs(report),
             utilities=tuple(dict.fromkeys(name for run in report.runs for name in run.utility)),
             shown_owners=_shown_owners(report),
+            captured=is_captured(report),
         )
     )
 
@@ -136,7 +140,9 @@ def _environment() -> Environment:
         missing=MISSING,
         mode_meaning=MODE_MEANING,
         outcome_meaning=OUTCOME_MEANING,
+        claim_words=claim_words,
         outcome_words=OUTCOME_WORDS,
+        words_of=outcome_words,
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity
-from fedleak.report.numbers import MISSING, figure, is_share, metric_words, percent
+from fedleak.core.finding import Better, Finding, Mode, Outcome, Report, Score, Severity
+from fedleak.report.numbers import MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
@@ -70,6 +70,9 @@ def leak_sentence(finding: Finding) -> str:
     """What the adversary learns, without a full stop: ``fintech recovers 100 % of bank's labels``."""
     subject, secret = who(finding.adversary), possessive(finding.secret)
     plural = len(finding.adversary) > 1
+    if finding.is_proved:
+        of = f"{claimed_cells(finding)} of {secret}" if finding.claim else secret
+        return f"{subject} {'recover' if plural else 'recovers'} {of}, proved by the transcript alone"
     share = share_recovered(finding)
     if share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
         clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
@@ -95,6 +98,30 @@ def measured_words(finding: Finding) -> str:
     if finding.cells_recovered is not None and not scores_cells(finding):
         parts.append(f"{percent(finding.cells_recovered)} of the cells {WITHIN}")
     return "; ".join(parts)
+
+
+def claimed_cells(finding: Finding) -> str:
+    """``160 values``, as the attack itself counts them."""
+    return MISSING if finding.claim is None else count(finding.claim.n_cells, "value")
+
+
+def claim_words(finding: Finding) -> str:
+    """What an attack says of its answer where nothing checks it: ``claims 160 values, confidence 98 %``; or nothing."""
+    claim = finding.claim
+    if finding.outcome is not Outcome.UNCHECKED or claim is None:
+        return ""
+    sure = f", confidence {percent(claim.confidence)}" if claim.confidence is not None else ""
+    return f"claims {claimed_cells(finding)}{sure}"
+
+
+def outcome_words(finding: Finding) -> str:
+    return "proved, unchecked" if finding.is_proved else OUTCOME_WORDS[finding.outcome]
+
+
+def is_captured(report: Report) -> bool:
+    """Whether the run took place elsewhere: then no scenario can be changed to try a defense."""
+    settings = report.scenario.get("settings")
+    return isinstance(settings, Mapping) and bool(settings.get("transcript"))
 
 
 def scores_cells(finding: Finding) -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
+import numpy as np
+
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
-from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.trial.attempt import Attempt, Failure
 
 # Means to an end: alone they are at most a medium leak.
@@ -56,7 +58,14 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     first = next((attempt for attempt in answered if attempt.scores), answered[0])
     guess = first.guess
     evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
-    silent = replace(unanswered(question, _outcome(guess.status, None), guess.why, seconds), evidence=evidence)
+    silent = replace(
+        unanswered(question, _outcome(guess.status, None), guess.why, seconds),
+        evidence=evidence,
+        claim=_claim(guess),
+        certificate=guess.certificate,
+    )
+    if first.unchecked:
+        return _unchecked(silent, guess)
     mains = [attempt.scores[0] for attempt in answered if attempt.scores]
     if not first.scores:
         return silent
@@ -73,6 +82,30 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
+
+
+def _claim(guess: Guess) -> Claim:
+    told = np.isfinite(guess.values)
+    stated = None if guess.confidence is None or not told.any() else float(np.mean(guess.confidence[told]))
+    return Claim(guess.status.value, int(told.sum()), stated)
+
+
+ONE_RUN = "one run, and no truth to hold it against"
+
+
+def _unchecked(silent: Finding, guess: Guess) -> Finding:
+    """What the attack claims. A proof in the view decides, on one run as on many; any other claim is a claim."""
+    if guess.status is Status.UNDETERMINED:
+        return silent
+    if guess.certificate:
+        return replace(silent, outcome=Outcome.UNCHECKED, severity=claimed_severity(guess.status, guess.secret.kind))
+    return replace(silent, outcome=Outcome.UNCHECKED, why=f"{guess.why} ({ONE_RUN})" if guess.why else ONE_RUN)
+
+
+def claimed_severity(status: Status, kind: SecretKind) -> Severity:
+    """Of a claim that the view itself proves: without figures, only whether all was claimed or a part."""
+    full = Severity.MEDIUM if kind in INTERMEDIATE else Severity.HIGH
+    return full if status is Status.RECOVERED else Severity(full - 1)
 
 
 def severity(score: Score, kind: SecretKind) -> Severity:
