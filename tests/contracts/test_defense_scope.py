@@ -9,11 +9,12 @@ import pytest
 
 import horizontal
 from federations import run, sealed, vertical
-from fedleak.core.steps import OWN_DATA, UPDATE
+from fedleak.core.steps import OWN_DATA
 from fedleak.core.whole.hooks import Defense, Hook, HookKind
 from fedleak.defenses import DEFENSES
 from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.linear.vocabulary import UPDATE
 from fedleak.protocols.prediction.served_model import PredictionSettings
 
 FEDERATIONS = [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from federations import run, sealed, seen, vertical
-from fedleak.core import steps
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Scalar, digest
 from fedleak.core.transcript import Message, Record
 from fedleak.core.view import View
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.storage import load_view, save_view
 from fedleak.storage.folder_reader import StoredSequence
 
@@ -27,7 +27,7 @@ def counted(items, key):
 
 
 def test_only_what_is_asked_for_is_read():
-    kinds = [steps.BATCH if number % 10 == 0 else steps.PUBLIC_KEY for number in range(200)]
+    kinds = [linear.BATCH if number % 10 == 0 else linear.PUBLIC_KEY for number in range(200)]
     messages, read = counted(
         [Message(step.name, n, "bank", "fintech", Scalar(n)) for n, step in enumerate(kinds)], lambda m: m.step
     )
@@ -35,8 +35,8 @@ def test_only_what_is_asked_for_is_read():
         [Record("s", n, "rare" if n == 7 else "common", Scalar(n)) for n in range(50)], lambda r: r.name
     )
     view = View(("fintech",), LABELS, Facts("p", ()), messages, {"fintech": records})
-    assert [message.round for message in view.at(steps.BATCH)] == list(range(0, 200, 10))
-    assert [message.round for message in view.at(steps.BATCH, receiver="bank")] == []
+    assert [message.round for message in view.at(linear.BATCH)] == list(range(0, 200, 10))
+    assert [message.round for message in view.at(linear.BATCH, receiver="bank")] == []
     assert set(read) == set(range(0, 200, 10))
     assert [record.round for record in view.records("rare")] == [7]
     assert list(view.records("none")) == []
@@ -50,11 +50,11 @@ def test_a_loaded_view_finds_what_the_view_in_memory_does(tmp_path):
     view = seen(result, ("fintech",), LABELS)
     save_view(view, tmp_path / "view")
     loaded = load_view(tmp_path / "view")
-    for step in (steps.BATCH, steps.PUBLIC_KEY, steps.ENCRYPTED_LOSS):
+    for step in (linear.BATCH, linear.PUBLIC_KEY, linear.ENCRYPTED_LOSS):
         here, there = list(view.at(step)), list(loaded.at(step))
         assert [m.round for m in here] == [m.round for m in there]
         assert [digest(m.payload) for m in here] == [digest(m.payload) for m in there]
-    assert any(True for _ in view.at(steps.BATCH))
+    assert any(True for _ in view.at(linear.BATCH))
     for name in ("gradient", "weights", "nothing"):
         assert [digest(r.value) for r in view.records(name)] == [digest(r.value) for r in loaded.records(name)]
 

@@ -17,9 +17,10 @@ from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Answer, LiveOracle, OracleSpec
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
-from fedleak.core.steps import BATCH, DATA_ROLES, ENCRYPTED_SCORE, OPENED_PRODUCT, PUBLIC_KEY, Phase, Role, Step
+from fedleak.core.steps import DATA_ROLES, Phase, Role, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.view import View
+from fedleak.protocols.linear.vocabulary import BATCH, ENCRYPTED_SCORE, OPENED_PRODUCT, PUBLIC_KEY
 from fedleak.storage import load_view, save_view
 from fedleak.storage.capture_and_truth import DiskSink
 

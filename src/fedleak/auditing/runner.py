@@ -19,6 +19,7 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import Sink
+from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
@@ -127,7 +128,8 @@ class Audit:
         if planned.deviation:
             name += f"-{planned.deviation}-by-{planned.deviating}"
         self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
-        with WatchedSink(self._sink_for(_folder_name(name)), self._progress) as sink:
+        steps = PROTOCOLS.get(self._scenario.protocol).named_steps
+        with WatchedSink(self._sink_for(_folder_name(name)), self._progress, steps) as sink:
             # The same randomness for every run: runs differ by their defense and deviation, not by luck.
             return play(
                 planned.federation,

@@ -17,6 +17,7 @@ class Entry(NamedTuple):
     name: str
     path: str  # "package.module:Class"
     aliases: tuple[str, ...] = ()
+    vocabulary: str = ""  # of a protocol: the module that has it, where it is not beside the protocol's own
 
 
 class Registry(Generic[PluginT]):

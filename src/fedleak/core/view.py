@@ -15,7 +15,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import Oracle
 from fedleak.core.payload import Array, Payload, Table
-from fedleak.core.steps import Step
+from fedleak.core.steps import RecordName, Step
 from fedleak.core.transcript import Message, Record, positions_by_key
 
 
@@ -35,34 +35,37 @@ class View:
         object.__setattr__(self, "locals", read_only(self.locals))
         object.__setattr__(self, "oracles", read_only(self.oracles))
 
-    def records(self, name: str, party: str | None = None) -> Iterator[Record]:
-        """The coalition's records of that name, in the order in which they arose."""
+    def records(self, name: RecordName | str, party: str | None = None) -> Iterator[Record]:
+        """The coalition's records of that name, in the order in which they arose.
+
+        A name from a vocabulary, or a plain text for what somebody else recorded.
+        """
         members = self.coalition if party is None else (party,)
         for member in members:
-            for position in self._records_by_name.get(member, {}).get(name, ()):
+            for position in self._records_by_name.get(member, {}).get(str(name), ()):
                 yield self.locals[member][position]
 
     def names(self, party: str) -> Iterable[str]:
         """Of a member's records, each once."""
         return self._records_by_name.get(party, {}).keys()
 
-    def record(self, name: str, party: str | None = None) -> Payload:
+    def record(self, name: RecordName | str, party: str | None = None) -> Payload:
         """The last record of that name; what a party has at the end."""
         found = deque(self.records(name, party), maxlen=1)
         if not found:
-            raise MissingFromViewError(f"the view of {', '.join(self.coalition)} holds no record {name!r}")
+            raise MissingFromViewError(f"the view of {', '.join(self.coalition)} holds no record {str(name)!r}")
         return found[0].value
 
-    def array(self, name: str, party: str | None = None) -> Array:
+    def array(self, name: RecordName | str, party: str | None = None) -> Array:
         value = self.record(name, party)
         if not isinstance(value, Array):
-            raise MissingFromViewError(f"record {name!r} must be an array; got {type(value).__name__}")
+            raise MissingFromViewError(f"record {str(name)!r} must be an array; got {type(value).__name__}")
         return value
 
-    def table(self, name: str, party: str | None = None) -> Table:
+    def table(self, name: RecordName | str, party: str | None = None) -> Table:
         value = self.record(name, party)
         if not isinstance(value, Table):
-            raise MissingFromViewError(f"record {name!r} must be a table; got {type(value).__name__}")
+            raise MissingFromViewError(f"record {str(name)!r} must be a table; got {type(value).__name__}")
         return value
 
     def at(self, step: Step[Any], receiver: str | None = None) -> Iterator[Message]:

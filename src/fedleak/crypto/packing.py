@@ -85,7 +85,6 @@ def _check_slots(n_slots: int, slot_bits: int, key_bits: int) -> None:
         )
 
 
-OPENED_SHARES_PREFIX = "opened-shares-from-"  # of the record's name; the partner's name follows
 OPENED_SHARE_BITS = 512
 
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
+from fedleak.protocols.prediction import vocabulary as prediction
 
 MODES = ("down", "nearest")
 
 
 def at_confidences(act: Any) -> tuple[Hook[Any], ...]:
     """A hook on the confidences as they leave the joint computation."""
-    return (Hook(steps.CONFIDENCES, HookKind.SEND, steps.JOINT_COMPUTATION, act),)
+    return (Hook(prediction.CONFIDENCES, HookKind.SEND, prediction.JOINT_COMPUTATION, act),)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Rounding(Defense):
     name = "rounding"
     summary = "rounds the confidences to a few decimal digits before they are revealed"
     reference = Reference("luo2021", "section VII, fig. 11")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     digits: int = setting(1, "decimal digits that are kept", unit="digits")
     mode: str = setting("down", "towards zero, as the paper says, or to the nearest, as its code does", choices=MODES)
@@ -59,7 +59,7 @@ class ConfidenceNoise(Defense):
     name = "confidence-noise"
     summary = "adds Gaussian noise to the confidences before they are revealed"
     reference = Reference("fedleak", "beside luo2021, section VII")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     sigma: float = setting(0.05, "standard deviation of the noise on a confidence")
 
@@ -84,7 +84,7 @@ class TopLabel(Defense):
     name = "top-label"
     summary = "reveals the predicted class alone, without confidences"
     reference = Reference("luo2021", "section VII, the end of rounding")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     def declare(self, facts: Facts) -> Facts:
         return replace(facts, options={**facts.options, "top_label": True})

@@ -25,6 +25,7 @@ from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
 from fedleak.data.column_encoding import regular_step
 from fedleak.defenses.coarse_confidences import at_confidences
 from fedleak.metrics.error_by_correlation import mean_absolute_correlation
+from fedleak.protocols.prediction import vocabulary as prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class CollaborationCheck(Defense):
     name = "collaboration-check"
     summary = "before collaborating: compares classes with columns, blanks columns that correlate with others"
     reference = Reference("luo2021", "section VII, pre-processing")
-    acts_at = frozenset({steps.OWN_DATA, steps.CONFIDENCES})
+    acts_at = frozenset({steps.OWN_DATA, prediction.CONFIDENCES})
 
     bits: float = setting(
         53.0, "what one equation may tell of columns that move in steps; 0 counts them as continuous", unit="bits"
@@ -113,7 +114,7 @@ def _withhold_if_exact(n_needed: float) -> Any:
     """Withholds everything where the active party's equations would determine the rest (d_target <= c - 1)."""
 
     def act(value: Array, local: LocalState, _rng: np.random.Generator) -> Array:
-        model = local.latest("model")
+        model = local.latest(prediction.SERVED_MODEL)
         assert isinstance(model, ModelSpec)
         exact = model.kind == "linear" and 0 < n_needed <= value.values.shape[1] - 1
         return Array(np.full(value.values.shape, np.nan)) if exact else value

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array
-from fedleak.core.steps import DATA_ROLES, Role, Step
+from fedleak.core.steps import DATA_ROLES, NOISE, Role, Step
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
+from fedleak.protocols.averaging import vocabulary as averaging
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.theory.privacy_budget import NoiseLevels, check_budget, noise_levels
 
 
@@ -33,7 +34,7 @@ class GaussianNoise(Defense):
     name = "gaussian-noise"
     summary = "adds Gaussian noise to the scores that a party encrypts for others"
     reference = Reference("hu2022", "algorithm 3")
-    acts_at = frozenset({steps.SHARED_SCORE})
+    acts_at = frozenset({linear.SHARED_SCORE})
 
     sigma: float = setting(1.0, "standard deviation of the noise on f = theta x - 2y", unit="score")
     parties: tuple[str, ...] = setting((), "who adds it; every data party if empty")
@@ -53,8 +54,8 @@ class GaussianNoise(Defense):
         for name in self.parties:
             if name not in everyone:
                 raise InputError(f"parties must be among those with data, {', '.join(everyone)}; got {name!r}")
-        noise = partial(_add_noise, step=steps.SHARED_SCORE, sigma=self.sigma)
-        return tuple(Hook(steps.SHARED_SCORE, HookKind.SEND, name, noise) for name in self.parties or everyone)
+        noise = partial(_add_noise, step=linear.SHARED_SCORE, sigma=self.sigma)
+        return tuple(Hook(linear.SHARED_SCORE, HookKind.SEND, name, noise) for name in self.parties or everyone)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class DpPaillier(Defense):
     aliases = ("dp-paillier-mgd",)
     summary = "Gaussian noise on shared scores, calibrated by an (epsilon, delta) budget"
     reference = Reference("hu2022", "algorithm 3, eqs. 71 and 72")
-    acts_at = frozenset({steps.SHARED_SCORE})
+    acts_at = frozenset({linear.SHARED_SCORE})
 
     epsilon: float = setting(0.5, "privacy budget of the whole training; below 1, where the bound is proved")
     delta: float = setting(0.1, "probability that is left out of the budget")
@@ -112,10 +113,10 @@ class DpPaillier(Defense):
         by_role = {Role.ACTIVE: levels.active, Role.PASSIVE: levels.passive}
         return tuple(
             Hook(
-                steps.SHARED_SCORE,
+                linear.SHARED_SCORE,
                 HookKind.SEND,
                 party.name,
-                partial(_add_noise, step=steps.SHARED_SCORE, sigma=by_role[party.role]),
+                partial(_add_noise, step=linear.SHARED_SCORE, sigma=by_role[party.role]),
             )
             for party in federation.parties
             if party.role in by_role
@@ -156,7 +157,7 @@ class UpdateNoise(Defense):
     name = "update-noise"
     summary = "adds Gaussian noise to every entry of the update that a party sends"
     reference = Reference("fedleak", "Gaussian mechanism on updates")
-    acts_at = frozenset({steps.LOCAL_UPDATE})
+    acts_at = frozenset({averaging.LOCAL_UPDATE})
 
     sigma: float = setting(0.01, "standard deviation of the noise on an entry of an update", unit="weight")
     parties: tuple[str, ...] = setting((), "who adds it; every party with rows if empty")
@@ -169,7 +170,7 @@ class UpdateNoise(Defense):
         return replace(facts, options={**facts.options, "update_noise": self.sigma})
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
-        return _at_updates(federation, self.parties, partial(_add_noise, step=steps.LOCAL_UPDATE, sigma=self.sigma))
+        return _at_updates(federation, self.parties, partial(_add_noise, step=averaging.LOCAL_UPDATE, sigma=self.sigma))
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ class SelectiveSharing(Defense):
     aliases = ("top-k",)
     summary = "sends only the largest entries of an update, and zeros for the others"
     reference = Reference("li2019", "section 4.2")
-    acts_at = frozenset({steps.LOCAL_UPDATE})
+    acts_at = frozenset({averaging.LOCAL_UPDATE})
 
     fraction: float = setting(0.5, "share of the entries that are sent", unit="0 to 1")
     parties: tuple[str, ...] = setting((), "who selects; every party with rows if empty")
@@ -208,7 +209,7 @@ def _at_updates(federation: Federation, parties: tuple[str, ...], act: Any) -> t
     everyone = [party.name for party in federation.with_role(Role.ACTIVE)]
     for name in parties:
         federation.party(name)
-    return tuple(Hook(steps.LOCAL_UPDATE, HookKind.SEND, name, act) for name in parties or everyone)
+    return tuple(Hook(averaging.LOCAL_UPDATE, HookKind.SEND, name, act) for name in parties or everyone)
 
 
 def _add_noise(
@@ -216,5 +217,5 @@ def _add_noise(
 ) -> FloatArray:
     """The party remembers the noise; only it has both copies."""
     noise = sigma * rng.standard_normal(len(sent))
-    local.record(step, "noise", Array(noise))
+    local.record(step, NOISE, Array(noise))
     return sent + noise

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
@@ -32,6 +31,7 @@ from fedleak.models.inversion.whole_equations import Grid, whole_equations
 from fedleak.models.model import Model
 from fedleak.models.score_models import LinearModel
 from fedleak.models.tree_models import TreeModel
+from fedleak.protocols.prediction import vocabulary as prediction
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LeakCheck(Defense):
     name = "leak-check"
     summary = "imitates the attacks on each prediction and withholds those that would pin cells down"
     reference = Reference("luo2021", "section VII, post-processing")
-    acts_at = frozenset({steps.CONFIDENCES})
+    acts_at = frozenset({prediction.CONFIDENCES})
 
     width: float = setting(0.1, "a cell counts as pinned down within an interval narrower than this", unit="0 to 1")
     share: float = setting(0.2, "a prediction is withheld if more than this share of the cells is", unit="0 to 1")
@@ -61,11 +61,11 @@ class LeakCheck(Defense):
         return at_confidences(act)
 
     def _release(self, value: Array, own: list[str], local: LocalState) -> Array:
-        spec, inputs = local.latest("model"), local.latest("inputs")
+        spec, inputs = local.latest(prediction.SERVED_MODEL), local.latest(prediction.INPUTS)
         assert isinstance(spec, ModelSpec)
         assert isinstance(inputs, Table)
         if spec.kind == opaque.KIND:  # no attack on a single prediction of it: nothing to imitate
-            local.record(steps.CONFIDENCES, "withheld", Scalar(0))
+            local.record(prediction.CONFIDENCES, prediction.WITHHELD, Scalar(0))
             return value
         model = interpret(spec)
         mine = model.positions([name for name in own if name in model.columns])
@@ -74,7 +74,7 @@ class LeakCheck(Defense):
         if self.grids and isinstance(model, LinearModel):
             widths = np.minimum(widths, grid_widths(model, inputs.values, value.values, mine, hidden))
         pinned = (widths < self.width).mean(axis=1) > self.share
-        local.record(steps.CONFIDENCES, "withheld", Scalar(int(pinned.sum())))
+        local.record(prediction.CONFIDENCES, prediction.WITHHELD, Scalar(int(pinned.sum())))
         return Array(np.where(pinned[:, None], np.nan, value.values))
 
 

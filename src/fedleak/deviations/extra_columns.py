@@ -19,6 +19,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Scalar
 from fedleak.core.whole.federation import setting
 from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
+from fedleak.protocols.linear import vocabulary as linear
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class FakeFeatures(Deviation):
         n_rows, width = features.shape
         wanted = self.batch_size or n_rows
         count = max(wanted - width, 0) if self.count is None else self.count
-        local.record(steps.OWN_DATA, "fake-features", Scalar(count))
+        local.record(steps.OWN_DATA, linear.FAKE_FEATURES, Scalar(count))
         return np.hstack([features, self.scale * rng.standard_normal((n_rows, count))])
 
 
@@ -55,7 +56,7 @@ class ClaimedColumns(Deviation):
     name = "claimed-columns"
     summary = "claims random columns that the party does not have, for more equations in each gradient"
     reference = Reference("hu2022", "section 5.2")
-    acts_at = frozenset({steps.OWN_DATA, steps.INITIALISE, steps.GRADIENT})
+    acts_at = frozenset({steps.OWN_DATA, linear.INITIALISE, linear.GRADIENT})
 
     n_extra: int = setting(64, "columns that are claimed beyond the real ones", unit="columns")
 
@@ -63,8 +64,8 @@ class ClaimedColumns(Deviation):
         behaviour = _Claiming(self.n_extra)
         return (
             Hook(steps.OWN_DATA, HookKind.INPUT, party, behaviour.widen),
-            Hook(steps.INITIALISE, HookKind.COMPUTE, party, behaviour.start_at_zero),
-            Hook(steps.GRADIENT, HookKind.COMPUTE, party, behaviour.keep_to_itself),
+            Hook(linear.INITIALISE, HookKind.COMPUTE, party, behaviour.start_at_zero),
+            Hook(linear.GRADIENT, HookKind.COMPUTE, party, behaviour.keep_to_itself),
         )
 
 
@@ -84,5 +85,5 @@ class _Claiming:
         return np.zeros(width)
 
     def keep_to_itself(self, gradient: FloatArray, local: LocalState, rng: np.random.Generator) -> FloatArray:
-        local.record(steps.GRADIENT, "claimed-gradient", Array(gradient))
+        local.record(linear.GRADIENT, linear.CLAIMED_GRADIENT, Array(gradient))
         return np.where(np.arange(len(gradient)) < self._n_real, gradient, 0.0)

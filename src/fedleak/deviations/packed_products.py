@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import PlaintextRangeError
@@ -32,6 +31,7 @@ from fedleak.crypto.masks import (
     unmask,
 )
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
+from fedleak.protocols.linear import vocabulary as linear
 
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
 MAX_REFINEMENTS = 40
@@ -59,7 +59,7 @@ class PackedProducts(Deviation):
     aliases = ("algorithm-2",)
     summary = "packs products with random auxiliary features into the ciphertexts that the partner decrypts"
     reference = Reference("hu2022", "algorithm 2")
-    acts_at = frozenset({steps.MULTIPLY, steps.UNMASK})
+    acts_at = frozenset({linear.MULTIPLY, linear.UNMASK})
 
     slot_bits: int = setting(64, "length of one packed product (iota)", unit="bits")
     score_bits: int = setting(10, "bits before the binary point that a partner's value may have", unit="bits")
@@ -67,8 +67,8 @@ class PackedProducts(Deviation):
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:
         behaviour = _Behaviour(self)
         return (
-            Hook(steps.MULTIPLY, HookKind.COMPUTE, party, behaviour.multiply),
-            Hook(steps.UNMASK, HookKind.COMPUTE, party, behaviour.unmask),
+            Hook(linear.MULTIPLY, HookKind.COMPUTE, party, behaviour.multiply),
+            Hook(linear.UNMASK, HookKind.COMPUTE, party, behaviour.unmask),
         )
 
     def layout(self, inputs: ProductInputs, rng: np.random.Generator) -> Layout | None:
@@ -132,14 +132,14 @@ def opened_values(inputs: UnmaskInputs, layout: Layout) -> list[int] | None:
 
 def _open(inputs: UnmaskInputs, pending: _Pending, local: LocalState) -> list[int]:
     if pending.layout is None:
-        local.record(steps.UNMASK, "packing", Scalar("too few slots for the batch"))
+        local.record(linear.UNMASK, linear.PACKING, Scalar("too few slots for the batch"))
         return unmask(inputs)
     values = opened_values(inputs, pending.layout)
     n_columns = pending.inputs.rows.shape[1]
     if values is None:
-        local.record(steps.UNMASK, "packing", Scalar("a value did not fit its slot"))
+        local.record(linear.UNMASK, linear.PACKING, Scalar("a value did not fit its slot"))
         return [0] * n_columns
-    local.record(steps.UNMASK, f"{packing.OPENED_SHARES_PREFIX}{inputs.partner}", packing.opened_shares_payload(values))
+    local.record(linear.UNMASK, linear.SHARES_FROM.of(inputs.partner), packing.opened_shares_payload(values))
     # What the honest step gives, from the opened values: exact, so nobody's training changes.
     honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
     return [int(value) for value in honest]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Payload
-from fedleak.core.steps import Role, Step
+from fedleak.core.steps import RecordName, Role, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.whole.hooks import Hook, HookKind
 from fedleak.core.whole.randomness import Randomness
@@ -35,14 +35,14 @@ class Actor:
         self._sink = sink
         self._latest: dict[str, Payload] = {}
 
-    def record(self, step: Step[Any], name: str, value: Payload) -> None:
-        self._latest[name] = value
-        self._sink.record(self.name, Record(step.name, self.round, name, value))
+    def record(self, step: Step[Any], name: RecordName, value: Payload) -> None:
+        self._latest[name.name] = value
+        self._sink.record(self.name, Record(step.name, self.round, name.name, value))
 
-    def latest(self, name: str) -> Payload:
-        if name not in self._latest:
-            raise MissingFromViewError(f"{self.name} has no record {name!r} yet")
-        return self._latest[name]
+    def latest(self, name: RecordName) -> Payload:
+        if name.name not in self._latest:
+            raise MissingFromViewError(f"{self.name} has no record {name.name!r} yet")
+        return self._latest[name.name]
 
     def take_in(self, step: Step[ValueT], value: ValueT) -> ValueT:
         """The party's own data enters."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
 
-from fedleak.core import steps
 from fedleak.core.facts import Facts
+from fedleak.core.steps import Step
 from fedleak.core.transcript import Message, Record
 from fedleak.core.whole.run import Captured, Sink
 
@@ -29,15 +31,16 @@ class Silent(Progress):
 
 
 class WatchedSink(Sink):
-    """Passes everything on, and counts rounds by their one public message."""
+    """Passes everything on, and counts rounds by their one public message, of a step that says so."""
 
-    def __init__(self, inner: Sink, progress: Progress) -> None:
+    def __init__(self, inner: Sink, progress: Progress, steps: Iterable[Step[Any]]) -> None:
         self._inner = inner
         self._progress = progress
+        self._marks = frozenset(step.name for step in steps if step.marks_round)
 
     def message(self, message: Message) -> None:
         self._inner.message(message)
-        if message.step in (steps.BATCH.name, steps.AGGREGATE.name, steps.AVERAGED_WEIGHTS.name):
+        if message.step in self._marks:
             self._progress.advance()
 
     def record(self, party: str, record: Record) -> None:

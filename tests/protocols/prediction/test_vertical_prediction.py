@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
-from fedleak.core import steps
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Status
 from fedleak.core.errors import InputError
 from fedleak.models import LinearModel, TreeOutput
 from fedleak.models.interpret import save_model
 from fedleak.models.joint_training import train_tree
+from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
@@ -42,7 +42,7 @@ def test_a_hidden_model_is_not_sent_and_not_counted_as_revealed(reveal):
     settings = PredictionSettings(reveal=reveal)
     federation = unit_federation(TWO, settings)
     run = run_prediction(federation)
-    assert not list(view_of(run).at(steps.MODEL))
+    assert not list(view_of(run).at(prediction.MODEL))
     facts = tuple(party.facts for party in federation.parties)
     found = VerticalPrediction.reveals(settings, facts, ("bank",))
     assert Capability.MODEL not in found
@@ -51,7 +51,7 @@ def test_a_hidden_model_is_not_sent_and_not_counted_as_revealed(reveal):
 
 def test_a_model_with_another_column_order_gives_the_same_answers(tmp_path):
     federation = unit_federation(TWO, PredictionSettings())
-    base = next(r.value for r in run_prediction(federation).locals[steps.JOINT_COMPUTATION] if r.name == "model")
+    base = next(r.value for r in run_prediction(federation).locals[prediction.JOINT_COMPUTATION] if r.name == "model")
     order = np.array([4, 2, 0, 3, 1])
     names = ("bank0", "bank1", "bank2", "fintech0", "fintech1")
     weights = np.asarray(base.arrays["weights"])

@@ -16,16 +16,15 @@ import numpy as np
 
 from fedleak.attacks.residuals.own_side import number_option, rate_of
 from fedleak.attacks.verdicts import from_assessment
-from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, CipherArray, Payload, digest
-from fedleak.core.transcript import OPENS
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.theory.inner_products import ArbiterCollusion as CollusionTheorem
 
 if TYPE_CHECKING:
@@ -111,12 +110,12 @@ def _read(view: View) -> _System:
     residuals = _residuals(view)
     gradients = {
         record.round: record.value.values
-        for record in view.records(f"gradient-of-{view.target.owner}")
+        for record in view.records(linear.GRADIENT_OF.of(view.target.owner))
         if isinstance(record.value, Array)
     }
     batches = {
         m.round: np.asarray(m.payload.values, dtype=np.int64)
-        for m in view.at(steps.BATCH)
+        for m in view.at(linear.BATCH)
         if isinstance(m.payload, Array)
     }
     rounds = sorted(set(residuals) & set(gradients) & set(batches))
@@ -141,7 +140,7 @@ def _read(view: View) -> _System:
 def _residuals(view: View) -> dict[int, FloatArray]:
     """Opened residuals by round; the active party sends the same ciphertexts to every passive one."""
     opener, found = Opener(view), {}
-    for message in view.at(steps.ENCRYPTED_RESIDUAL):
+    for message in view.at(linear.ENCRYPTED_RESIDUAL):
         if message.round not in found and isinstance(message.payload, CipherArray):
             found[message.round] = opener.open(message.payload)
     return found
@@ -176,18 +175,18 @@ class Opener:
     """A real key decrypts; for the ideal cipher the key holder's records stand in, under the ciphertext's digest."""
 
     def __init__(self, view: View) -> None:
-        self._keys = [record.value for record in view.records("private-key")]
+        self._keys = [record.value for record in view.records(linear.PRIVATE_KEY)]
         if not self._keys:
             raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no private key")
         self._opened = {
             record.name: record.value.values
             for name in view.coalition
             for record in view.locals.get(name, ())
-            if record.name.startswith(OPENS) and isinstance(record.value, Array)
+            if linear.OPENED_BY_KEY.covers(record.name) and isinstance(record.value, Array)
         }
 
     def open(self, encrypted: CipherArray) -> FloatArray:
-        known = self._opened.get(OPENS + digest(encrypted))
+        known = self._opened.get(linear.OPENED_BY_KEY.of(digest(encrypted)).name)
         if known is not None:
             return np.asarray(known, dtype=np.float64)
         for payload in self._keys:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array, Scalar, Tree
 from fedleak.core.steps import Role
 from fedleak.core.view import View
+from fedleak.protocols.averaging import vocabulary as averaging
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def observations(view: View) -> Observations:
     senders = _senders(view)
     models, updates, numbers = [], [], []
     model = _first_model(view)
-    for message in view.at(steps.AGGREGATE):
+    for message in view.at(averaging.AGGREGATE):
         mean = _array(message.payload)
         there = senders.get(message.round, frozenset(data_parties))
         if there.issuperset(set(data_parties) - set(members)):  # else the sum is over fewer rows than in other rounds
@@ -117,7 +117,7 @@ def _outsiders(view: View) -> tuple[Outsider, ...]:
     facts = view.facts
     again = str(facts.options.get("shuffled") or "").split(",")
     found = []
-    for message in view.at(steps.ROW_COUNT):
+    for message in view.at(averaging.ROW_COUNT):
         if message.sender not in view.coalition and isinstance(message.payload, Scalar):
             n_rows = int(message.payload.value or 0)
             size = min(int(facts.options.get("batch_size") or n_rows), n_rows)
@@ -132,19 +132,19 @@ def _senders(view: View) -> dict[int, frozenset[str]]:
     """Whose updates are in the mean of a round, where some may have been lost."""
     return {
         message.round: frozenset(message.payload.items)
-        for message in view.at(steps.SENDERS)
+        for message in view.at(averaging.SENDERS)
         if isinstance(message.payload, Tree)
     }
 
 
 def _first_model(view: View) -> FloatArray:
-    for message in view.at(steps.FIRST_MODEL):
+    for message in view.at(averaging.FIRST_MODEL):
         return _array(message.payload)
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no first model")
 
 
 def _updates(view: View, member: str) -> dict[int, FloatArray]:
-    return {record.round: _array(record.value) for record in view.records("update", member)}
+    return {record.round: _array(record.value) for record in view.records(averaging.OWN_UPDATE, member)}
 
 
 def _array(payload: object) -> FloatArray:

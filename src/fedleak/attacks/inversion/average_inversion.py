@@ -15,7 +15,6 @@ from fedleak.attacks.gram.gram_estimate import symmetric_design
 from fedleak.attacks.inversion.rotation_problem import RotationProblem, factor_of
 from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
 from fedleak.attacks.verdicts import NotIdentified, from_assessment, nothing
-from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference
@@ -24,6 +23,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, ScalarValue
 from fedleak.core.steps import Role
 from fedleak.core.view import View
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.theory.horizontal_rounds import HorizontalInversion
 
 COARSE = 0.05  # an expected error over this share of X^T X is no recovery
@@ -125,7 +125,7 @@ def _evidence(found: ColumnGram, answer: Inversion, n_known: int, n_cells: int) 
 def _models(view: View) -> dict[int, FloatArray]:
     """The common weights with which each round began."""
     found: dict[int, FloatArray] = {}
-    for message in (*view.at(steps.FIRST_MODEL), *view.at(steps.AVERAGED_WEIGHTS)):
+    for message in (*view.at(averaging.FIRST_MODEL), *view.at(averaging.AVERAGED_WEIGHTS)):
         if isinstance(message.payload, Array):
             found[message.round + 1] = message.payload.values
     return found
@@ -138,7 +138,7 @@ def _victims_weights(view: View) -> dict[int, FloatArray] | NotIdentified:
         bits = view.facts.fraction_bits or 0
         return {
             m.round: np.ldexp(np.asarray(m.payload.values).astype(np.int64).astype(np.float64), -bits)
-            for m in view.at(steps.SENT_WEIGHTS)
+            for m in view.at(averaging.SENT_WEIGHTS)
             if m.sender == victim and isinstance(m.payload, Array)
         }
     holders = [party.name for party in view.facts.parties if party.role is Role.ACTIVE]
@@ -146,11 +146,11 @@ def _victims_weights(view: View) -> dict[int, FloatArray] | NotIdentified:
     if others:
         return NotIdentified(f"the average hides {victim} among {', '.join(others)}: only their sum is determined", 0)
     found = {}
-    for message in view.at(steps.AVERAGED_WEIGHTS):
+    for message in view.at(averaging.AVERAGED_WEIGHTS):
         if isinstance(message.payload, Array):
             found[message.round] = len(holders) * message.payload.values
     for name in view.coalition:
-        for record in view.records("local-weights", name):
+        for record in view.records(averaging.OWN_WEIGHTS, name):
             if isinstance(record.value, Array):
                 found[record.round] = found[record.round] - record.value.values
     return found
@@ -161,7 +161,7 @@ def _server_inside(view: View) -> bool:
 
 
 def _row_ids(view: View) -> IntArray:
-    for message in view.at(steps.ROW_IDS):
+    for message in view.at(averaging.ROW_IDS):
         if message.sender == view.target.owner and isinstance(message.payload, Array):
             return np.asarray(message.payload.values, dtype=np.int64)
     raise MissingFromViewError(

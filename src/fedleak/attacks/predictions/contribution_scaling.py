@@ -13,14 +13,15 @@ import json
 import numpy as np
 
 from fedleak.attacks.predictions.equality_bayes import prior_of_columns
-from fedleak.core import steps
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Scalar, Table
+from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
+from fedleak.protocols.prediction import vocabulary as prediction
 
 
 class ContributionScaling(Attack):
@@ -33,7 +34,7 @@ class ContributionScaling(Attack):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         table = _contributions(view)
         names = _names_of(view, view.target.owner)
-        own = np.hstack([view.table("features", member).values for member in view.coalition])
+        own = np.hstack([view.table(FEATURES, member).values for member in view.coalition])
         mean = float(prior_of_columns(np.asarray(own, dtype=np.float64), 1).mean[0])
         predicted = _predicted(view)
         columns = [_rescaled(np.asarray(table.values)[:, table.columns.index(name)], predicted, mean) for name in names]
@@ -76,21 +77,21 @@ def _rescaled(contribution: FloatArray, predicted: IntArray, own_mean: float) ->
 
 
 def _contributions(view: View) -> Table:
-    for message in view.at(steps.CONTRIBUTIONS):
+    for message in view.at(prediction.CONTRIBUTIONS):
         if isinstance(message.payload, Table):
             return message.payload
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no contributions")
 
 
 def _predicted(view: View) -> IntArray:
-    for message in view.at(steps.CONFIDENCES):
+    for message in view.at(prediction.CONFIDENCES):
         if isinstance(message.payload, Array):
             return np.asarray(np.argmax(np.nan_to_num(message.payload.values), axis=1), dtype=np.int64)
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no predictions")
 
 
 def _names_of(view: View, party: str) -> list[str]:
-    for message in view.at(steps.COLUMNS):
+    for message in view.at(prediction.COLUMNS):
         if message.sender == party and isinstance(message.payload, Scalar):
             return [str(name) for name in json.loads(str(message.payload.value))]
     raise MissingFromViewError(f"{party} published no column names")

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Guess, Status
 from fedleak.core.errors import InputError, MissingFromViewError, NotReplayableError, OracleError
 from fedleak.core.payload import Array, ModelSpec, Scalar, ScalarValue, Table
+from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.models import opaque
 from fedleak.models.interpret import interpret
 from fedleak.models.model import Model, columns_of
 from fedleak.models.opaque import NOT_STORED, SERVICE, OpaqueModel
+from fedleak.protocols.prediction import vocabulary as prediction
 
 NOISE_DEVIATIONS = 6.0  # noise farther out is not reckoned with
 
@@ -132,7 +133,7 @@ class PredictionCase:
 def read_case(view: View) -> PredictionCase:
     """The model, own rows, confidences and what is known of the rest; withheld rows are left out."""
     model = _served_model(view)
-    tables = [view.table("features", member) for member in view.coalition]
+    tables = [view.table(FEATURES, member) for member in view.coalition]
     ids, confidences = _confidences(view)
     names = [name for table in tables for name in table.columns]
     own = np.hstack([_rows_of(table, ids) for table in tables])
@@ -170,7 +171,7 @@ def release_of(view: View) -> Release:
 
 
 def _served_model(view: View) -> Model:
-    for message in view.at(steps.MODEL):
+    for message in view.at(prediction.MODEL):
         if isinstance(message.payload, ModelSpec):
             spec = message.payload
             return queried_model(view, spec) if spec.kind == opaque.KIND else interpret(spec)
@@ -178,8 +179,8 @@ def _served_model(view: View) -> Model:
 
 
 def _confidences(view: View) -> tuple[IntArray, FloatArray]:
-    requests = [message.payload for message in view.at(steps.REQUEST) if isinstance(message.payload, Array)]
-    answers = [message.payload for message in view.at(steps.CONFIDENCES) if isinstance(message.payload, Array)]
+    requests = [message.payload for message in view.at(prediction.REQUEST) if isinstance(message.payload, Array)]
+    answers = [message.payload for message in view.at(prediction.CONFIDENCES) if isinstance(message.payload, Array)]
     if not requests or not answers:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no predictions")
     ids = np.concatenate([np.asarray(request.values, dtype=np.int64) for request in requests])
@@ -217,7 +218,7 @@ def _box(view: View, hidden: list[str]) -> tuple[FloatArray, FloatArray, bool]:
 
 def _target(view: View, hidden: list[str]) -> IntArray:
     """The victim's columns, in the order in which it published them."""
-    for message in view.at(steps.COLUMNS):
+    for message in view.at(prediction.COLUMNS):
         if message.sender == view.target.owner and isinstance(message.payload, Scalar):
             names = json.loads(str(message.payload.value))
             missing = [name for name in names if name not in hidden]

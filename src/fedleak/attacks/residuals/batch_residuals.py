@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, IntegerArray
+from fedleak.core.steps import FEATURES, LABELS, RecordName
 from fedleak.core.view import View
 from fedleak.crypto import packing
 from fedleak.crypto.fixed_point import encode
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
+from fedleak.protocols.linear import vocabulary as linear
 
 
 def solved_batches(view: View) -> Iterator[SolvedBatch]:
@@ -36,7 +37,7 @@ def solved_batches(view: View) -> Iterator[SolvedBatch]:
 def deviating_member(view: View) -> str | None:
     """The member of the coalition that opened its partners' shares, if one did."""
     for member in view.coalition:
-        if any(name.startswith(packing.OPENED_SHARES_PREFIX) for name in view.names(member)):
+        if any(linear.SHARES_FROM.covers(name) for name in view.names(member)):
             return member
     return None
 
@@ -54,8 +55,8 @@ def _from_opened_shares(view: View, member: str) -> Iterator[SolvedBatch]:
     own = OwnScore(view, (member,))
     opened = opened_sums(view, member)
     fraction_bits = view.facts.fraction_bits or 40
-    holds_labels = any(True for _ in view.records("labels", member))
-    for message in view.at(steps.BATCH):
+    holds_labels = any(True for _ in view.records(LABELS, member))
+    for message in view.at(linear.BATCH):
         if message.round not in opened or not isinstance(message.payload, Array):
             continue
         ids = np.asarray(message.payload.values, dtype=np.int64)
@@ -87,7 +88,7 @@ def opened_sums(view: View, member: str) -> dict[int, FloatArray]:
     """By round: the sum of all partners' shares, in which their pairwise blinds cancel."""
     by_round: dict[int, list[IntegerArray]] = {}
     for record in view.locals.get(member, ()):
-        if record.name.startswith(packing.OPENED_SHARES_PREFIX) and isinstance(record.value, IntegerArray):
+        if linear.SHARES_FROM.covers(record.name) and isinstance(record.value, IntegerArray):
             by_round.setdefault(record.round, []).append(record.value)
     n_partners = max((len(parts) for parts in by_round.values()), default=0)
     fraction_bits = view.facts.fraction_bits or 40
@@ -179,11 +180,11 @@ def proof_of(batches: Sequence[SolvedBatch]) -> str:
 def batch_systems(view: View) -> Iterator[BatchSystem]:
     """Read the systems from the view, in the order of the rounds; a coalition's columns are put side by side."""
     noise = OwnNoise(view)
-    members = [_Member(view, name, noise) for name in view.coalition if _has_record(view, "features", name)]
+    members = [_Member(view, name, noise) for name in view.coalition if _has_record(view, FEATURES, name)]
     if not members:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
     rounds = set.intersection(*(set(member.gradients) for member in members))
-    for message in view.at(steps.BATCH):
+    for message in view.at(linear.BATCH):
         if message.round in rounds and isinstance(message.payload, Array):
             ids = np.asarray(message.payload.values, dtype=np.int64)
             rows = np.hstack([member.rows(ids) for member in members])
@@ -201,16 +202,16 @@ class _Member:
 
     def __init__(self, view: View, name: str, noise: OwnNoise) -> None:
         self._name, self._noise = name, noise
-        table = view.table("features", name)
+        table = view.table(FEATURES, name)
         self._features = np.asarray(table.values, dtype=np.float64)
         self._position = positions_of(table.ids)
         # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
-        kept = "claimed-gradient" if _has_record(view, "claimed-gradient", name) else "gradient"
+        kept = linear.CLAIMED_GRADIENT if _has_record(view, linear.CLAIMED_GRADIENT, name) else linear.OWN_GRADIENT
         self.gradients = {r.round: r.value.values for r in view.records(kept, name) if isinstance(r.value, Array)}
         self._weights = {
-            r.round + 1: r.value.values for r in view.records("weights", name) if isinstance(r.value, Array)
+            r.round + 1: r.value.values for r in view.records(linear.WEIGHTS, name) if isinstance(r.value, Array)
         }
-        self._labels = view.table("labels", name).values[:, 0] if _has_record(view, "labels", name) else None
+        self._labels = view.table(LABELS, name).values[:, 0] if _has_record(view, LABELS, name) else None
         facts = view.facts
         self.is_exact = (
             facts.options.get("gradients") == "encrypted-exchange"
@@ -274,5 +275,5 @@ def _rounding_error(system: BatchSystem, smallest: float, fraction_bits: int | N
     return unit + FLOAT_UNIT * spread if system.exact else unit * spread
 
 
-def _has_record(view: View, record: str, member: str) -> bool:
+def _has_record(view: View, record: RecordName, member: str) -> bool:
     return any(True for _ in view.records(record, member))

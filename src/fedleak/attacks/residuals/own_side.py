@@ -20,10 +20,11 @@ from fedleak.core.arrays import AnyArray, FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array
-from fedleak.core.steps import Role
+from fedleak.core.steps import FEATURES, LABELS, NOISE, RecordName, Role
 from fedleak.core.transcript import SETUP_ROUND
 from fedleak.core.view import View
 from fedleak.crypto import fixed_point
+from fedleak.protocols.linear import vocabulary as linear
 
 OWN_PART = frozenset({Capability.OWN_FEATURES, Capability.OWN_WEIGHTS, Capability.OWN_GRADIENT, Capability.BATCH_IDS})
 
@@ -45,10 +46,10 @@ class OwnScore:
         self._tables = []
         self._weights: list[dict[int, FloatArray]] = []
         for member in view.coalition if members is None else members:
-            if any(True for _ in view.records("features", member)):
-                self._tables.append(np.asarray(view.table("features", member).values, dtype=np.float64))
+            if any(True for _ in view.records(FEATURES, member)):
+                self._tables.append(np.asarray(view.table(FEATURES, member).values, dtype=np.float64))
                 self._weights.append(_weights_before(view, member))
-                self.row_ids: IntArray = np.asarray(view.table("features", member).ids, dtype=np.int64)
+                self.row_ids: IntArray = np.asarray(view.table(FEATURES, member).ids, dtype=np.int64)
         if not self._tables:
             raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
         self._position = positions_of(self.row_ids)
@@ -67,13 +68,13 @@ class OwnScore:
 
 def _weights_before(view: View, member: str) -> dict[int, FloatArray]:
     """A record of round t holds the weights after it, so round t + 1 starts from them; setup is round -1."""
-    return {r.round + 1: r.value.values for r in view.records("weights", member) if isinstance(r.value, Array)}
+    return {r.round + 1: r.value.values for r in view.records(linear.WEIGHTS, member) if isinstance(r.value, Array)}
 
 
 def _signs(view: View, row_ids: IntArray) -> FloatArray | None:
     for member in view.coalition:
-        if any(True for _ in view.records("labels", member)):
-            table = view.table("labels", member)
+        if any(True for _ in view.records(LABELS, member)):
+            table = view.table(LABELS, member)
             by_row = dict(zip(table.ids.tolist(), (2.0 * table.values[:, 0] - 1.0).tolist(), strict=True))
             return np.array([by_row[int(row)] for row in row_ids])
     return None
@@ -90,7 +91,7 @@ class OwnNoise:
         self._noise = {
             (member, record.round): np.asarray(record.value.values, dtype=np.float64)
             for member in view.coalition
-            for record in view.records("noise", member)
+            for record in view.records(NOISE, member)
             if isinstance(record.value, Array)
         }
 
@@ -164,21 +165,21 @@ def own_members(view: View) -> list[OwnMember]:
 
 
 def _own_member(view: View, name: str) -> OwnMember | None:
-    if not any(True for _ in view.records("features", name)):
+    if not any(True for _ in view.records(FEATURES, name)):
         return None
-    table = view.table("features", name)
+    table = view.table(FEATURES, name)
     labels = None
-    if any(True for _ in view.records("labels", name)):
-        labels = np.asarray(view.table("labels", name).values[:, 0], dtype=np.float64)
-    steps_sent = _arrays_by_round(view, "step", name)
+    if any(True for _ in view.records(LABELS, name)):
+        labels = np.asarray(view.table(LABELS, name).values[:, 0], dtype=np.float64)
+    steps_sent = _arrays_by_round(view, linear.ARBITERS_STEP, name)
     pushes = {number: step / rate_of(view.facts, number) for number, step in steps_sent.items()}
     return OwnMember(
         name,
         np.asarray(table.ids, dtype=np.int64),
         np.asarray(table.values, dtype=np.float64),
         labels,
-        _arrays_by_round(view, "weights", name),
-        pushes or _arrays_by_round(view, "gradient", name),
+        _arrays_by_round(view, linear.WEIGHTS, name),
+        pushes or _arrays_by_round(view, linear.OWN_GRADIENT, name),
         bool(pushes),
         view.facts.fraction_bits,
     )
@@ -186,14 +187,14 @@ def _own_member(view: View, name: str) -> OwnMember | None:
 
 def hold_steps(view: View) -> bool:
     """The coalition keeps what the arbiter opened for it: the sum that was computed, before the rate is divided out."""
-    return any(True for _ in view.records("step"))
+    return any(True for _ in view.records(linear.ARBITERS_STEP))
 
 
 def hold_labels(view: View) -> bool:
-    return any(True for _ in view.records("labels"))
+    return any(True for _ in view.records(LABELS))
 
 
-def _arrays_by_round(view: View, record: str, name: str) -> dict[int, FloatArray]:
+def _arrays_by_round(view: View, record: RecordName, name: str) -> dict[int, FloatArray]:
     return {r.round: r.value.values for r in view.records(record, name) if isinstance(r.value, Array)}
 
 

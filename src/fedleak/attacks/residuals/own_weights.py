@@ -11,7 +11,9 @@ import numpy as np
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
+from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
+from fedleak.protocols.linear import vocabulary as linear
 
 
 class OwnWeights(Attack):
@@ -23,10 +25,10 @@ class OwnWeights(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         # An arbiter in the coalition has neither columns nor weights.
-        holders = [member for member in view.coalition if any(True for _ in view.records("weights", member))]
+        holders = [member for member in view.coalition if any(True for _ in view.records(linear.WEIGHTS, member))]
         members = holders or view.coalition
-        tables = [view.table("features", member) for member in members]
-        weights = [view.array("weights", member).values for member in members]
+        tables = [view.table(FEATURES, member) for member in members]
+        weights = [view.array(linear.WEIGHTS, member).values for member in members]
         total = np.sum([table.values @ own for table, own in zip(tables, weights, strict=True)], axis=0)
         spread = float(np.std(total)) or 1.0
         return Guess(

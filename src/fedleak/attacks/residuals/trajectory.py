@@ -32,12 +32,12 @@ from fedleak.attacks.residuals.own_side import (
     rate_of,
 )
 from fedleak.attacks.verdicts import NotIdentified
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
+from fedleak.protocols.linear import vocabulary as linear
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
     rounds, numbers = [], []
     worst, errors = 1.0, []
     solvers: dict[bytes, _Solver] = {}
-    for message in view.at(steps.BATCH):
+    for message in view.at(linear.BATCH):
         if not isinstance(message.payload, Array) or not all(message.round in m.pushes for m in members):
             continue
         rows = np.array([position[int(row)] for row in message.payload.values], dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Payload
-from fedleak.core.steps import Role, Step
+from fedleak.core.steps import RecordName, Role, Step
 from fedleak.core.whole.federation import Federation
 
 
@@ -36,10 +36,10 @@ class LocalState(Protocol):
     @property
     def round(self) -> int: ...
 
-    def record(self, step: Step[Any], name: str, value: Payload) -> None:
+    def record(self, step: Step[Any], name: RecordName, value: Payload) -> None:
         """Keep something for later; it is part of the party's view."""
 
-    def latest(self, name: str) -> Payload:
+    def latest(self, name: RecordName) -> Payload:
         """The party's last record of that name."""
 
 

@@ -17,7 +17,6 @@ from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.errors import RunError
 from fedleak.core.payload import CipherArray, IntegerArray, ScalarValue, Tree
-from fedleak.core.steps import MASKED_PRODUCT, OPENED_PRODUCT, PUBLIC_KEY
 from fedleak.core.transcript import Message
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Deviation
@@ -30,6 +29,7 @@ from fedleak.papers.hu2022.printed import N_SLOTS
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import means
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
+from fedleak.protocols.linear.vocabulary import MASKED_PRODUCT, OPENED_PRODUCT, PUBLIC_KEY
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
 

@@ -31,8 +31,9 @@ from fedleak.papers.experiment import Row
 from fedleak.papers.hu2022.printed import BATCH_SIZE, BUDGET_ROUNDS, DELTA, GRADIENT_BOUND, LEARNING_RATE
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.summaries import standard_error
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.member import batches, initial_weights
-from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
+from fedleak.protocols.linear.vertical_logistic import VerticalLogistic, VerticalLogisticSettings
 from fedleak.theory.privacy_budget import NoiseLevels, noise_levels
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress, WatchedSink
@@ -197,7 +198,7 @@ def opened_epochs(
         defense=None if noise is None else NoiseOfBoth(noise),
         deviation=PackedProducts(),
         deviating=PASSIVE,
-        sink=WatchedSink(MemorySink(), progress),
+        sink=WatchedSink(MemorySink(), progress, VerticalLogistic.named_steps),
     )
     target = Secret(SecretKind.RESIDUALS, JOINT)
     guess = played.attempt(PackedResidualRecovery, (PASSIVE,), target, scores=False).guess
@@ -218,7 +219,7 @@ def _model_by_epoch(
     halves: dict[int, list[FloatArray]] = {epoch: [] for epoch in range(epochs)}
     for party in (ACTIVE, PASSIVE):
         for record in records[party]:
-            if record.name == "weights" and record.round in ends and isinstance(record.value, Array):
+            if record.name == linear.WEIGHTS.name and record.round in ends and isinstance(record.value, Array):
                 halves[ends[record.round]].append(np.asarray(record.value.values, dtype=np.float64))
     for epoch, parts in halves.items():
         weights = np.concatenate(parts)

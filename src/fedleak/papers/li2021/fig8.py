@@ -16,6 +16,7 @@ from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.tables import paper_table
 from fedleak.papers.li2021.vertical_run import ARBITER, ATTACKER, VICTIM
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.vertical_arbiter import VerticalLogisticArbiter, VerticalLogisticArbiterSettings
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
@@ -83,5 +84,7 @@ def _losses(rate: float, scale: float, epochs: int, seed: int) -> tuple[FloatArr
     federation = Federation(VerticalLogisticArbiter.name, parties, settings)
     fakes = FakeFeatures(count=n_fake, scale=scale)
     run = play(federation, Randomness.published(seed, "li2021/fig8"), deviation=fakes, deviating=ATTACKER).run
-    opened = [r.value.values[0] for r in run.locals[ARBITER] if r.name == "loss" and isinstance(r.value, Array)]
+    opened = [
+        r.value.values[0] for r in run.locals[ARBITER] if r.name == linear.LOSS.name and isinstance(r.value, Array)
+    ]
     return np.array(opened, dtype=np.float64), run.utility["test_accuracy"]

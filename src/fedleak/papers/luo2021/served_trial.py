@@ -24,6 +24,7 @@ from fedleak.models.model import Model
 from fedleak.models.tree_models import TreeOutput
 from fedleak.papers.dealing import deal_columns
 from fedleak.papers.luo2021.tables import PaperTable, column_steps
+from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.trial.attempt import Attempt
@@ -87,7 +88,7 @@ class Served:
 
     @property
     def inputs(self) -> FloatArray:
-        table = next(r.value for r in self.run.locals["joint computation"] if r.name == "inputs")
+        table = next(r.value for r in self.run.locals[prediction.JOINT_COMPUTATION] if r.name == prediction.INPUTS.name)
         return np.asarray(table.values)  # type: ignore[union-attr]
 
 

@@ -29,6 +29,7 @@ from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import (
     HorizontalSettings,
     RowMember,
@@ -57,12 +58,12 @@ class HorizontalLinear(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.ROW_IDS,
-            steps.AGREEMENT_KEY,
-            steps.FIRST_MODEL,
-            steps.LOCAL_WEIGHTS,
-            steps.SENT_WEIGHTS,
-            steps.AVERAGED_WEIGHTS,
+            averaging.ROW_IDS,
+            averaging.AGREEMENT_KEY,
+            averaging.FIRST_MODEL,
+            averaging.LOCAL_WEIGHTS,
+            averaging.SENT_WEIGHTS,
+            averaging.AVERAGED_WEIGHTS,
         }
     )
     may_reveal = frozenset(
@@ -132,11 +133,11 @@ def _one_round(
 ) -> FloatArray:
     received = {}
     for member in members:
-        sent = member.actor.send(steps.SENT_WEIGHTS, server, Array(member.contribution(weights)))
+        sent = member.actor.send(averaging.SENT_WEIGHTS, server, Array(member.contribution(weights)))
         received[member.actor.name] = np.asarray(sent.values, dtype=np.uint64)
     total = opened_sum(received, [member.actor.name for member in members], settings.fraction_bits)
-    mean = server.compute(steps.AVERAGED_WEIGHTS, total, lambda summed: summed / len(members))
-    return server.publish(steps.AVERAGED_WEIGHTS, Array(mean)).values
+    mean = server.compute(averaging.AVERAGED_WEIGHTS, total, lambda summed: summed / len(members))
+    return server.publish(averaging.AVERAGED_WEIGHTS, Array(mean)).values
 
 
 def _truth(parties: Sequence[Party]) -> Truth:
@@ -175,7 +176,7 @@ class AveragingMember(RowMember):
 
     def introduce(self) -> None:
         """Publish how the rows are numbered, and the masking key."""
-        self.actor.publish(steps.ROW_IDS, Array(self._ids))
+        self.actor.publish(averaging.ROW_IDS, Array(self._ids))
         self.masker.publish_key()
 
     def begin(self, weights: FloatArray) -> None:
@@ -184,9 +185,9 @@ class AveragingMember(RowMember):
     def contribution(self, weights: FloatArray) -> Words:
         """The party's weights after its own step, encoded and under its mask; its records hold what is under it."""
         actor = self.actor
-        local = actor.compute(steps.LOCAL_WEIGHTS, weights, self._own_step)
-        sent = actor.outgoing(steps.LOCAL_WEIGHTS, local)
-        actor.record(steps.LOCAL_WEIGHTS, "local-weights", Array(self.masker.rounded(sent)))
+        local = actor.compute(averaging.LOCAL_WEIGHTS, weights, self._own_step)
+        sent = actor.outgoing(averaging.LOCAL_WEIGHTS, local)
+        actor.record(averaging.LOCAL_WEIGHTS, averaging.OWN_WEIGHTS, Array(self.masker.rounded(sent)))
         return self.masker.mask(sent)
 
     def _own_step(self, weights: FloatArray) -> FloatArray:

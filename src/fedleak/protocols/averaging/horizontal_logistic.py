@@ -29,6 +29,7 @@ from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import (
     SYNCHRONISED,
     HorizontalLogisticSettings,
@@ -52,16 +53,16 @@ class HorizontalLogistic(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.ROW_COUNT,
-            steps.AGREEMENT_KEY,
-            steps.FIRST_MODEL,
-            steps.LOCAL_UPDATE,
-            steps.ROUND_KEY,
-            steps.SEED_SHARES,
-            steps.MASKED_UPDATE,
-            steps.SENDERS,
-            steps.OPENED_SHARES,
-            steps.AGGREGATE,
+            averaging.ROW_COUNT,
+            averaging.AGREEMENT_KEY,
+            averaging.FIRST_MODEL,
+            averaging.LOCAL_UPDATE,
+            averaging.ROUND_KEY,
+            averaging.SEED_SHARES,
+            averaging.MASKED_UPDATE,
+            averaging.SENDERS,
+            averaging.OPENED_SHARES,
+            averaging.AGGREGATE,
         }
     )
     may_reveal = frozenset(
@@ -136,10 +137,10 @@ def _one_round(
     for member in members:
         if member.actor.name not in settings.lost_in(server.round):
             update = Array(member.contribute(weights, settings.rate(server.round)))
-            payload = member.actor.send(steps.MASKED_UPDATE, server, update)
+            payload = member.actor.send(averaging.MASKED_UPDATE, server, update)
             received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
-    total = server.compute(steps.AGGREGATE, received, open_sum)
-    mean = server.publish(steps.AGGREGATE, Array(total / len(received)))
+    total = server.compute(averaging.AGGREGATE, received, open_sum)
+    mean = server.publish(averaging.AGGREGATE, Array(total / len(received)))
     return weights - mean.values
 
 
@@ -175,18 +176,18 @@ class RowHolder(RowMember):
 
     def introduce(self) -> None:
         """Publish the number of rows and the masking key."""
-        self.actor.publish(steps.ROW_COUNT, Scalar(len(self.features)))
+        self.actor.publish(averaging.ROW_COUNT, Scalar(len(self.features)))
         self.masker.publish_key()
 
     def begin(self, weights: FloatArray) -> None:
-        self.actor.record(steps.FIRST_MODEL, "weights", Array(weights))
+        self.actor.record(averaging.FIRST_MODEL, averaging.FIRST_WEIGHTS, Array(weights))
 
     def contribute(self, weights: FloatArray, rate: float) -> Words:
         """The party's masked update of a round; its records hold what it put under the mask."""
         actor = self.actor
-        update = actor.compute(steps.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
-        sent = actor.outgoing(steps.LOCAL_UPDATE, update)
-        actor.record(steps.LOCAL_UPDATE, "update", Array(self.masker.rounded(sent)))
+        update = actor.compute(averaging.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
+        sent = actor.outgoing(averaging.LOCAL_UPDATE, update)
+        actor.record(averaging.LOCAL_UPDATE, averaging.OWN_UPDATE, Array(self.masker.rounded(sent)))
         return (self.recovering or self.masker).mask(sent)
 
     def batches(self) -> list[IntArray]:

@@ -22,6 +22,7 @@ from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Sink
 from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.secure_sum import Masker
 
 SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"
@@ -152,8 +153,8 @@ class RowMember(ABC):
         self.actor = actor
         self.masker = masker
         self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
-        actor.record(steps.OWN_DATA, "features", Table(party.columns, party.train.ids, self.features))
-        actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, labels[:, None]))
+        actor.record(steps.OWN_DATA, steps.FEATURES, Table(party.columns, party.train.ids, self.features))
+        actor.record(steps.OWN_DATA, steps.LABELS, Table(("label",), party.train.ids, labels[:, None]))
 
     @abstractmethod
     def introduce(self) -> None:
@@ -202,7 +203,7 @@ def agree_on_masks(maskers: Sequence[Masker]) -> None:
 def first_weights(server: Actor, initialisation: str, n_columns: int) -> FloatArray:
     drawn = server.rng.standard_normal(n_columns)  # drawn for every scheme, so that schemes share later randomness
     first = server.compute(
-        steps.FIRST_MODEL, n_columns, lambda width: drawn if initialisation == "normal" else np.zeros(width)
+        averaging.FIRST_MODEL, n_columns, lambda width: drawn if initialisation == "normal" else np.zeros(width)
     )
-    server.publish(steps.FIRST_MODEL, Array(first))
+    server.publish(averaging.FIRST_MODEL, Array(first))
     return first

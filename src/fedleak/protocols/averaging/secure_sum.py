@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import InputError, ProtocolError
 from fedleak.core.payload import Array, IntegerArray, Payload, Scalar, Tree
@@ -31,6 +30,7 @@ from fedleak.crypto.secure_aggregation import (
     unmasked_total,
 )
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.averaging import vocabulary as averaging
 
 
 class Masker:
@@ -44,7 +44,7 @@ class Masker:
         self._pair_secrets: dict[str, bytes] = {}
 
     def publish_key(self) -> None:
-        self._actor.publish(steps.AGREEMENT_KEY, IntegerArray.from_ints([self._key.public], KEY_BYTES))
+        self._actor.publish(averaging.AGREEMENT_KEY, IntegerArray.from_ints([self._key.public], KEY_BYTES))
 
     def agree_with(self, other: Masker) -> None:
         self._pair_secrets[other._actor.name] = self._key.shared_with(other._key.public)
@@ -96,7 +96,7 @@ class RecoveringMasker:
         self._held.clear()
         found = self._secrets.announcement
         self.actor.publish(
-            steps.ROUND_KEY,
+            averaging.ROUND_KEY,
             Tree(
                 {
                     "key": IntegerArray.from_ints([found.public], KEY_BYTES),
@@ -121,7 +121,7 @@ class RecoveringMasker:
                 _context(self.actor.name, name, self.actor.round),
                 key_share.to_bytes() + seed_share.to_bytes(),
             )
-            sent = self.actor.send(steps.SEED_SHARES, partner.actor, Array(np.frombuffer(sealed, dtype=np.uint8)))
+            sent = self.actor.send(averaging.SEED_SHARES, partner.actor, Array(np.frombuffer(sealed, dtype=np.uint8)))
             partner.take(self.actor.name, sent.values.tobytes())
 
     def take(self, dealer: str, sealed: bytes) -> None:
@@ -150,7 +150,7 @@ class RecoveringMasker:
         self._has_opened = True
         seeds: dict[str, Payload] = {n: _payload(held[1]) for n, held in self._held.items() if n in senders}
         keys: dict[str, Payload] = {n: _payload(held[0]) for n, held in self._held.items() if n not in senders}
-        return self.actor.send(steps.OPENED_SHARES, server, Tree({"seeds": Tree(seeds), "keys": Tree(keys)}))
+        return self.actor.send(averaging.OPENED_SHARES, server, Tree({"seeds": Tree(seeds), "keys": Tree(keys)}))
 
 
 def begin_round(maskers: Sequence[RecoveringMasker]) -> dict[str, Announcement]:
@@ -172,7 +172,7 @@ def opener(
     """The server's way from the vectors that came in to their sum."""
 
     def opened_total(vectors: Mapping[str, Words]) -> FloatArray:
-        server.publish(steps.SENDERS, Tree({name: Scalar(True) for name in vectors}))
+        server.publish(averaging.SENDERS, Tree({name: Scalar(True) for name in vectors}))
         answers = [masker.open_shares(tuple(vectors), server) for masker in maskers if masker.actor.name in vectors]
         if not answers:
             raise ProtocolError(f"{threshold} parties must send in a round for its sum to be opened; got none")

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, CipherArray, digest
-from fedleak.core.transcript import OPENS
 from fedleak.crypto import fixed_point
 from fedleak.crypto.cipher import PrivateKey
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.linear_settings import ResidualRule
 from fedleak.protocols.linear.member import Member
 
@@ -28,18 +27,18 @@ class Arbiter:
     def __init__(self, actor: Actor, key: PrivateKey) -> None:
         self.actor = actor
         self.key = key
-        actor.record(steps.PUBLIC_KEY, "private-key", key.to_payload())
-        actor.publish(steps.PUBLIC_KEY, key.public.to_payload())
+        actor.record(linear.PUBLIC_KEY, linear.PRIVATE_KEY, key.to_payload())
+        actor.publish(linear.PUBLIC_KEY, key.public.to_payload())
 
     def step_for(self, member: Member, encrypted: CipherArray, rate: float) -> FloatArray:
         """Open a party's gradient and send its step, which is the gradient times the learning rate."""
         opened = self._open(encrypted)
-        self.actor.record(steps.ENCRYPTED_GRADIENT, f"gradient-of-{member.actor.name}", Array(opened))
-        sent = self.actor.send(steps.OPENED_GRADIENT, member.actor, Array(rate * opened))
+        self.actor.record(linear.ENCRYPTED_GRADIENT, linear.GRADIENT_OF.of(member.actor.name), Array(opened))
+        sent = self.actor.send(linear.OPENED_GRADIENT, member.actor, Array(rate * opened))
         return sent.values
 
     def note_loss(self, encrypted: CipherArray) -> None:
-        self.actor.record(steps.ENCRYPTED_LOSS, "loss", Array(self._open(encrypted)))
+        self.actor.record(linear.ENCRYPTED_LOSS, linear.LOSS, Array(self._open(encrypted)))
 
     def keep_for_key(self, encrypted: CipherArray) -> None:
         """What the key would open for whoever holds both key and ciphertext.
@@ -48,8 +47,8 @@ class Arbiter:
         plaintext is kept instead, under the ciphertext's digest: it is for those who have the message too.
         """
         if encrypted.scheme == "sealed":
-            name = OPENS + digest(encrypted)
-            self.actor.record(steps.ENCRYPTED_RESIDUAL, name, Array(self._open(encrypted)))
+            name = linear.OPENED_BY_KEY.of(digest(encrypted))
+            self.actor.record(linear.ENCRYPTED_RESIDUAL, name, Array(self._open(encrypted)))
 
     def _open(self, encrypted: CipherArray) -> FloatArray:
         residues = self.key.decrypt(encrypted)
@@ -75,9 +74,9 @@ def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, sett
     for member in members:
         received = residual
         if member is not members[0]:
-            received = members[0].actor.send(steps.ENCRYPTED_RESIDUAL, member.actor, residual)
+            received = members[0].actor.send(linear.ENCRYPTED_RESIDUAL, member.actor, residual)
         encrypted = _encrypted_gradient(arbiter, member, batch, received, setting)
-        sent = member.actor.send(steps.ENCRYPTED_GRADIENT, arbiter.actor, encrypted)
+        sent = member.actor.send(linear.ENCRYPTED_GRADIENT, arbiter.actor, encrypted)
         step = arbiter.step_for(member, sent, setting.rate)
         member.apply_step(step, setting.rate, setting.l2)
 
@@ -98,10 +97,10 @@ def _collect_scores(
     """Each passive party sends slope * score, encrypted."""
     found = []
     for member in members[1:]:
-        share = member.actor.outgoing(steps.SHARED_SCORE, member.score(batch))
+        share = member.actor.outgoing(linear.SHARED_SCORE, member.score(batch))
         values = fixed_point.encode(setting.rule.slope * share, setting.fraction_bits)
         encrypted = arbiter.key.public.encrypt([int(v) for v in values], setting.fraction_bits)
-        found.append(member.actor.send(steps.ENCRYPTED_SCORE, members[0].actor, encrypted))
+        found.append(member.actor.send(linear.ENCRYPTED_SCORE, members[0].actor, encrypted))
     return found
 
 
@@ -113,7 +112,7 @@ def _encrypted_residual(
     setting: RoundSetting,
 ) -> CipherArray:
     """[[d]], re-randomised so that equal residuals do not show as equal bytes."""
-    shared = active.actor.outgoing(steps.SHARED_SCORE, active.score(batch) - _target(active, batch, setting.rule))
+    shared = active.actor.outgoing(linear.SHARED_SCORE, active.score(batch) - _target(active, batch, setting.rule))
     total = encrypted_scores[0]
     for encrypted in encrypted_scores[1:]:
         total = arbiter.key.public.add(total, encrypted)
@@ -147,11 +146,11 @@ def _send_loss(
     key, bits, rule = arbiter.key.public, setting.fraction_bits, setting.rule
     square = rule.slope / 2 * float(np.mean(passive.score(batch) ** 2))
     encoded = fixed_point.encode(np.array([square]), bits)
-    squares = passive.actor.send(steps.ENCRYPTED_LOSS, active.actor, key.encrypt([int(encoded[0]) << bits], 2 * bits))
+    squares = passive.actor.send(linear.ENCRYPTED_LOSS, active.actor, key.encrypt([int(encoded[0]) << bits], 2 * bits))
     own = active.score(batch) - _target(active, batch, rule)
     factor = fixed_point.encode(own[None, :] / len(batch), bits)  # encrypted_score holds slope * z
     cross = key.matvec(factor, encrypted_score, scalar_fraction_bits=bits)
     plain = rule.slope / 2 * float(np.mean(own**2)) + rule.loss_shift
     known = int(fixed_point.encode(np.array([plain]), bits)[0]) << bits
     total = key.rerandomise(key.add_residues(key.add(cross, squares), [known % key.modulus]))
-    arbiter.note_loss(active.actor.send(steps.ENCRYPTED_LOSS, arbiter.actor, total))
+    arbiter.note_loss(active.actor.send(linear.ENCRYPTED_LOSS, arbiter.actor, total))

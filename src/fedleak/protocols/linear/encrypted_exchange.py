@@ -15,7 +15,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import IntegerArray
 from fedleak.crypto import CIPHERS, fixed_point
@@ -31,6 +30,7 @@ from fedleak.crypto.masks import (
 )
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
 from fedleak.protocols.linear.member import Member
 
@@ -119,8 +119,8 @@ class KeyedMember:
 def join(member: Member, settings: VerticalLinearSettings) -> KeyedMember:
     """Draw a key pair and publish the public half."""
     key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
-    member.actor.record(steps.PUBLIC_KEY, "private-key", key.to_payload())
-    member.actor.publish(steps.PUBLIC_KEY, key.public.to_payload())
+    member.actor.record(linear.PUBLIC_KEY, linear.PRIVATE_KEY, key.to_payload())
+    member.actor.publish(linear.PUBLIC_KEY, key.public.to_payload())
     return KeyedMember(member, key)
 
 
@@ -135,17 +135,17 @@ def exchange(
 ) -> list[int]:
     """Protocol 1 for one direction: the receiver learns sum_i value_i row_i of its own ``rows``."""
     encrypted = sender.key.public.encrypt(values, fraction_bits)
-    received = sender.actor.send(steps.ENCRYPTED_SCORE, receiver.actor, encrypted)
+    received = sender.actor.send(linear.ENCRYPTED_SCORE, receiver.actor, encrypted)
     inputs = ProductInputs(
         sender.actor.name, sender.key.public, received, rows, fraction_bits, receiver.actor.rng, blind_bits
     )
-    product = receiver.actor.compute(steps.MULTIPLY, inputs, masked_product)
+    product = receiver.actor.compute(linear.MULTIPLY, inputs, masked_product)
     mask = IntegerArray.from_ints(product.mask, sender.key.public.n_bytes)
-    receiver.actor.record(steps.MULTIPLY, f"mask-for-{sender.actor.name}", mask)
-    masked = receiver.actor.send(steps.MASKED_PRODUCT, sender.actor, product.ciphertexts)
-    opened = sender.actor.send(steps.OPENED_PRODUCT, receiver.actor, open_product(sender.key, masked))
+    receiver.actor.record(linear.MULTIPLY, linear.MASK_FOR.of(sender.actor.name), mask)
+    masked = receiver.actor.send(linear.MASKED_PRODUCT, sender.actor, product.ciphertexts)
+    opened = sender.actor.send(linear.OPENED_PRODUCT, receiver.actor, open_product(sender.key, masked))
     unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask)
-    result: list[int] = receiver.actor.compute(steps.UNMASK, unmasking, unmask)
+    result: list[int] = receiver.actor.compute(linear.UNMASK, unmasking, unmask)
     return result
 
 
@@ -165,7 +165,7 @@ def encrypted_gradients(
 
 def _encoded_blocks(keyed: KeyedMember, batch: IntArray, settings: VerticalLinearSettings, terms: Terms) -> list[int]:
     """The member's blocks, one after the other, as they leave it: each passes the hooks of the shared score."""
-    blocks = [keyed.actor.outgoing(steps.SHARED_SCORE, block) for block in terms.shared(keyed.member, batch)]
+    blocks = [keyed.actor.outgoing(linear.SHARED_SCORE, block) for block in terms.shared(keyed.member, batch)]
     return [int(value) for block in blocks for value in fixed_point.encode(block, settings.fraction_bits)]
 
 

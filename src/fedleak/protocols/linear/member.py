@@ -22,6 +22,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Sink
 from fedleak.crypto import fixed_point
 from fedleak.protocols.actor import Actor
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
 
 
@@ -37,7 +38,7 @@ class Member:
         self.signs: FloatArray | None = None if self.labels is None else 2.0 * self.labels - 1.0
         n_own = self.features.shape[1]
         self.weights: FloatArray = actor.compute(
-            steps.INITIALISE, n_own, lambda width: initial_weights(settings.initialisation, width, n_all, actor.rng)
+            linear.INITIALISE, n_own, lambda width: initial_weights(settings.initialisation, width, n_all, actor.rng)
         )
         self._keep_inputs()
 
@@ -48,27 +49,27 @@ class Member:
     def update(self, gradient: FloatArray, rate: float) -> None:
         """One step of descent. The records hold the gradient and the weights that the step gave."""
         actor = self.actor
-        gradient = actor.compute(steps.GRADIENT, gradient, lambda value: value)
-        actor.record(steps.GRADIENT, "gradient", Array(gradient))
-        self.weights = actor.compute(steps.UPDATE, gradient, lambda value: self.weights - rate * value)
-        actor.record(steps.UPDATE, "weights", Array(self.weights))
+        gradient = actor.compute(linear.GRADIENT, gradient, lambda value: value)
+        actor.record(linear.GRADIENT, linear.OWN_GRADIENT, Array(gradient))
+        self.weights = actor.compute(linear.UPDATE, gradient, lambda value: self.weights - rate * value)
+        actor.record(linear.UPDATE, linear.WEIGHTS, Array(self.weights))
 
     def apply_step(self, step: FloatArray, rate: float, l2: float) -> None:
         """A step that an arbiter computed: rate times (gradient + l2 weights)."""
         gradient = step / rate - l2 * self.weights
-        self.actor.record(steps.OPENED_GRADIENT, "step", Array(step))
-        self.actor.record(steps.GRADIENT, "gradient", Array(gradient))
-        self.weights = self.actor.compute(steps.UPDATE, step, lambda value: self.weights - value)
-        self.actor.record(steps.UPDATE, "weights", Array(self.weights))
+        self.actor.record(linear.OPENED_GRADIENT, linear.ARBITERS_STEP, Array(step))
+        self.actor.record(linear.GRADIENT, linear.OWN_GRADIENT, Array(gradient))
+        self.weights = self.actor.compute(linear.UPDATE, step, lambda value: self.weights - value)
+        self.actor.record(linear.UPDATE, linear.WEIGHTS, Array(self.weights))
 
     def _keep_inputs(self) -> None:
         actor, party = self.actor, self.party
         n_extra = self.features.shape[1] - len(party.columns)
         names = party.columns + tuple(f"extra{i}" for i in range(n_extra))
-        actor.record(steps.OWN_DATA, "features", Table(names, party.train.ids, self.features))
+        actor.record(steps.OWN_DATA, steps.FEATURES, Table(names, party.train.ids, self.features))
         if party.train.labels is not None:
-            actor.record(steps.OWN_DATA, "labels", Table(("label",), party.train.ids, party.train.labels[:, None]))
-        actor.record(steps.INITIALISE, "weights", Array(self.weights))
+            actor.record(steps.OWN_DATA, steps.LABELS, Table(("label",), party.train.ids, party.train.labels[:, None]))
+        actor.record(linear.INITIALISE, linear.WEIGHTS, Array(self.weights))
 
 
 def all_members(

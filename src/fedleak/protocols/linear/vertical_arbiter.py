@@ -31,6 +31,7 @@ from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import Truth
 from fedleak.crypto import CIPHERS
 from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
 from fedleak.protocols.linear.linear_outcome import RoundLog, regression_utility, truth_of, utility, weight_secrets
 from fedleak.protocols.linear.linear_settings import (
@@ -69,18 +70,18 @@ class VerticalWithArbiter(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.INITIALISE,
-            steps.PUBLIC_KEY,
-            steps.BATCH,
-            steps.SHARED_SCORE,
-            steps.ENCRYPTED_SCORE,
-            steps.ENCRYPTED_RESIDUAL,
-            steps.ENCRYPTED_GRADIENT,
-            steps.ENCRYPTED_LOSS,
-            steps.OPENED_GRADIENT,
-            steps.GRADIENT,
-            steps.UPDATE,
-            steps.PARTIAL_SCORE,
+            linear.INITIALISE,
+            linear.PUBLIC_KEY,
+            linear.BATCH,
+            linear.SHARED_SCORE,
+            linear.ENCRYPTED_SCORE,
+            linear.ENCRYPTED_RESIDUAL,
+            linear.ENCRYPTED_GRADIENT,
+            linear.ENCRYPTED_LOSS,
+            linear.OPENED_GRADIENT,
+            linear.GRADIENT,
+            linear.UPDATE,
+            linear.PARTIAL_SCORE,
         }
     )
     may_reveal = OF_A_MEMBER | {
@@ -130,7 +131,7 @@ class VerticalWithArbiter(Protocol):
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order_rng)
         for number, batch in enumerate(schedule):
             start_round([arbiter.actor, *(member.actor for member in members)], number)
-            members[0].actor.publish(steps.BATCH, Array(ids[batch]))
+            members[0].actor.publish(linear.BATCH, Array(ids[batch]))
             residual = true_residual(members, batch, self.rule)
             log.add(number, ids[batch], residual, [member.score(batch) for member in members])
             rate = settings.learning_rate
@@ -255,6 +256,6 @@ def _partial_scores(owner: str, client: str, weights: FloatArray) -> Service:
         if not isinstance(query, Array) or query.values.ndim != 2 or query.values.shape[1] != len(weights):
             raise OracleError(f"a query to {spec.name} must be rows of {len(weights)} numbers")
         scores = np.asarray(query.values, dtype=np.float64) @ weights
-        return Answer((Message(steps.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
+        return Answer((Message(linear.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
 
     return Service(owner, (client,), spec, serve)

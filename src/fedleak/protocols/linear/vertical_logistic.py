@@ -31,6 +31,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import start_round
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
 from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
 from fedleak.protocols.linear.linear_settings import (
@@ -90,17 +91,17 @@ class VerticalLogistic(Protocol):
     named_steps = frozenset(
         {
             steps.OWN_DATA,
-            steps.INITIALISE,
-            steps.PUBLIC_KEY,
-            steps.BATCH,
-            steps.SHARED_SCORE,
-            steps.ENCRYPTED_SCORE,
-            steps.MULTIPLY,
-            steps.MASKED_PRODUCT,
-            steps.OPENED_PRODUCT,
-            steps.UNMASK,
-            steps.GRADIENT,
-            steps.UPDATE,
+            linear.INITIALISE,
+            linear.PUBLIC_KEY,
+            linear.BATCH,
+            linear.SHARED_SCORE,
+            linear.ENCRYPTED_SCORE,
+            linear.MULTIPLY,
+            linear.MASKED_PRODUCT,
+            linear.OPENED_PRODUCT,
+            linear.UNMASK,
+            linear.GRADIENT,
+            linear.UPDATE,
         }
     )
     may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
@@ -118,7 +119,7 @@ class VerticalLogistic(Protocol):
         schedule = batches(len(ids), settings.batch_size, settings.epochs, settings.shuffle, order)
         for number, batch in enumerate(schedule):
             start_round([member.actor for member in members], number)
-            members[0].actor.publish(steps.BATCH, Array(ids[batch]))
+            members[0].actor.publish(linear.BATCH, Array(ids[batch]))
             log.add(number, ids[batch], *_true_values(members, batch, settings))
             rounds.run(batch)
         facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
@@ -207,7 +208,7 @@ def ideal_gradients(
 ) -> list[FloatArray]:
     """Every member's gradient, rounded to ``fraction_bits``; what others add to the scores passes their hooks."""
     scores = [member.score(batch) for member in members]
-    noised = [member.actor.outgoing(steps.SHARED_SCORE, score) for member, score in zip(members, scores, strict=True)]
+    noised = [member.actor.outgoing(linear.SHARED_SCORE, score) for member, score in zip(members, scores, strict=True)]
     signs = next(member.signs[batch] for member in members if member.signs is not None)
     gradients = []
     for position, member in enumerate(members):
@@ -226,6 +227,6 @@ def hand_out_shares(members: Sequence[Member], gradients: Sequence[FloatArray], 
         rest = [round(float(value) * 2**fraction_bits) % modulus for value in gradient]
         for member in members[1:]:
             drawn = [int.from_bytes(member.actor.rng.bytes(SHARE_BYTES), "big") for _ in rest]
-            member.actor.record(steps.GRADIENT, "gradient-share", IntegerArray.from_ints(drawn, SHARE_BYTES))
+            member.actor.record(linear.GRADIENT, linear.GRADIENT_SHARE, IntegerArray.from_ints(drawn, SHARE_BYTES))
             rest = [(value - share) % modulus for value, share in zip(rest, drawn, strict=True)]
-        members[0].actor.record(steps.GRADIENT, "gradient-share", IntegerArray.from_ints(rest, SHARE_BYTES))
+        members[0].actor.record(linear.GRADIENT, linear.GRADIENT_SHARE, IntegerArray.from_ints(rest, SHARE_BYTES))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fedleak.core import steps
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError, OracleError
 from fedleak.core.oracle import Answer, OracleSpec, Service
@@ -25,6 +24,7 @@ from fedleak.models.model import Model
 from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.models.score_models import LinearModel, Link
 from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
+from fedleak.protocols.prediction import vocabulary as prediction
 
 MODELS = ("logistic", "tree", "forest", "network", "opaque")
 REVEALS = ("model", "nothing", "contributions")
@@ -163,7 +163,7 @@ def model_service(model: OpaqueModel, client: str) -> Service:
             confidences = model.confidences(np.asarray(query.values, dtype=np.float64))
         except InputError as error:  # on rows of the adversary's choice: its attack failed, not the audit
             raise OracleError(str(error)) from error
-        message = Message(steps.CONFIDENCES.name, 0, steps.JOINT_COMPUTATION, client, Array(confidences))
+        message = Message(prediction.CONFIDENCES.name, 0, prediction.JOINT_COMPUTATION, client, Array(confidences))
         return Answer((message,))
 
-    return Service(steps.JOINT_COMPUTATION, (client,), spec, serve)
+    return Service(prediction.JOINT_COMPUTATION, (client,), spec, serve)

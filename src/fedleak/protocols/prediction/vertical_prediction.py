@@ -30,6 +30,7 @@ from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.models.model import Model
 from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
+from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings, contributions, model_service, served_model
 
 
@@ -54,12 +55,12 @@ class VerticalPrediction(Protocol):
     roles = frozenset({Role.ACTIVE, Role.PASSIVE})
     named_steps = frozenset(
         {
-            steps.COLUMNS,
-            steps.CONFIDENCES,
-            steps.CONTRIBUTIONS,
-            steps.MODEL,
+            prediction.COLUMNS,
+            prediction.CONFIDENCES,
+            prediction.CONTRIBUTIONS,
+            prediction.MODEL,
             steps.OWN_DATA,
-            steps.REQUEST,
+            prediction.REQUEST,
         }
     )
 
@@ -83,11 +84,11 @@ class VerticalPrediction(Protocol):
         settings = settings_of(VerticalPrediction.name, PredictionSettings, federation.settings)
         parties = _ordered(federation)
         actors = [Actor(party.name, party.role, hooks, sink, randomness) for party in parties]
-        computation = Actor(steps.JOINT_COMPUTATION, Role.SERVER, hooks, sink, randomness)
+        computation = Actor(prediction.JOINT_COMPUTATION, Role.SERVER, hooks, sink, randomness)
         joint = _join(parties, actors, settings)
         share = 1.0 if self._model else settings.prediction_share
         train, wanted = _split(len(joint.ids), share, randomness.public("predicted rows"))
-        drawn = randomness.secret(steps.JOINT_COMPUTATION, "training")
+        drawn = randomness.secret(prediction.JOINT_COMPUTATION, "training")
         model = self._model or served_model(settings, joint.features[train], joint.labels[train], joint.columns, drawn)
         for party, actor in zip(parties, actors, strict=True):
             _keep(party, actor, joint, train, wanted)
@@ -173,7 +174,7 @@ def _join(parties: Sequence[Party], actors: Sequence[Actor], settings: Predictio
                 f"columns of {party.name} must lie between 0 and 1; got {features.min():g} to {features.max():g}. "
                 'Set [data] scaling = "minmax", or [federation] unit_box = false'
             )
-        actor.publish(steps.COLUMNS, Scalar(json.dumps(list(party.columns))))
+        actor.publish(prediction.COLUMNS, Scalar(json.dumps(list(party.columns))))
         parts.append(features)
     columns = tuple(name for party in parties for name in party.columns)
     labels = np.asarray(parties[0].train.labels, dtype=np.int64)
@@ -190,26 +191,26 @@ def _split(n_rows: int, share: float, rng: np.random.Generator) -> tuple[IntArra
 def _keep(party: Party, actor: Actor, joint: _Joint, train: IntArray, wanted: IntArray) -> None:
     own = np.array([joint.columns.index(name) for name in party.columns], dtype=np.int64)
     mine = joint.features[np.ix_(wanted, own)]
-    actor.record(steps.OWN_DATA, "features", Table(party.columns, joint.ids[wanted], mine))
+    actor.record(steps.OWN_DATA, steps.FEATURES, Table(party.columns, joint.ids[wanted], mine))
     if party.train.labels is not None:
         trained_on = joint.features[np.ix_(train, own)]
-        actor.record(steps.OWN_DATA, "training-features", Table(party.columns, joint.ids[train], trained_on))
-        actor.record(steps.OWN_DATA, "labels", Table(("label",), joint.ids[train], joint.labels[train][:, None]))
+        actor.record(steps.OWN_DATA, prediction.TRAINING_FEATURES, Table(party.columns, joint.ids[train], trained_on))
+        actor.record(steps.OWN_DATA, steps.LABELS, Table(("label",), joint.ids[train], joint.labels[train][:, None]))
 
 
 def _serve(
     model: Model, rows: FloatArray, ids: IntArray, active: Actor, computation: Actor, settings: PredictionSettings
 ) -> FloatArray:
     """Returns the confidences as released; a withheld row is NaN."""
-    computation.record(steps.MODEL, "model", model.to_spec())
-    computation.record(steps.CONFIDENCES, "inputs", Table(model.columns, ids, rows))
+    computation.record(prediction.MODEL, prediction.SERVED_MODEL, model.to_spec())
+    computation.record(prediction.CONFIDENCES, prediction.INPUTS, Table(model.columns, ids, rows))
     if settings.reveal == "model":
-        computation.send(steps.MODEL, active, model.to_spec())
-    active.publish(steps.REQUEST, Array(ids))
-    released = computation.send(steps.CONFIDENCES, active, Array(model.confidences(rows)))
+        computation.send(prediction.MODEL, active, model.to_spec())
+    active.publish(prediction.REQUEST, Array(ids))
+    released = computation.send(prediction.CONFIDENCES, active, Array(model.confidences(rows)))
     if settings.reveal == "contributions":
         computation.send(
-            steps.CONTRIBUTIONS, active, Table(model.columns, ids, contributions(model, rows, released.values))
+            prediction.CONTRIBUTIONS, active, Table(model.columns, ids, contributions(model, rows, released.values))
         )
     return np.asarray(released.values)
 

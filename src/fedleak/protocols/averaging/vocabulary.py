@@ -1,0 +1,90 @@
+"""What horizontal training speaks of: its steps, the names of its records, its public facts.
+
+Everybody may read this: attacks, theorems and defenses know a protocol by these words alone.
+"""
+
+from __future__ import annotations
+
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.payload import Array, Payload
+from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, NOISE, OWN_DATA, Phase, RecordName, Role, Step
+from fedleak.core.vocabulary import Vocabulary
+
+ROW_COUNT: Step[Payload] = Step("setup.row-count", Phase.SETUP, DATA_ROLES, "a party says how many rows it holds")
+ROW_IDS: Step[IntArray] = Step("setup.row-ids", Phase.SETUP, DATA_ROLES, "how a party numbers its rows, public")
+AGREEMENT_KEY: Step[Payload] = Step(
+    "setup.agreement-key", Phase.SETUP, DATA_ROLES, "a party's public Diffie-Hellman key, for masks between pairs"
+)
+FIRST_MODEL: Step[FloatArray] = Step(
+    "setup.first-model", Phase.SETUP, frozenset({Role.SERVER}), "the common first weights, from the server"
+)
+LOCAL_UPDATE: Step[FloatArray] = Step(
+    "train.local-update", Phase.TRAIN, DATA_ROLES, "what a party's own rows change of the model, before masking"
+)
+ROUND_KEY: Step[Payload] = Step(
+    "train.round-key", Phase.TRAIN, DATA_ROLES, "a party's public key of the round, and a commitment to its seed"
+)
+SEED_SHARES: Step[Payload] = Step(
+    "train.seed-shares", Phase.TRAIN, DATA_ROLES, "sealed shares of a party's key and seed, for a partner"
+)
+MASKED_UPDATE: Step[Payload] = Step(
+    "train.masked-update", Phase.TRAIN, DATA_ROLES, "that update under masks which cancel in the sum"
+)
+SENDERS: Step[Payload] = Step(
+    "train.senders", Phase.TRAIN, frozenset({Role.SERVER}), "whose masked updates came in, public"
+)
+OPENED_SHARES: Step[Payload] = Step(
+    "train.opened-shares", Phase.TRAIN, DATA_ROLES, "shares of senders' seeds and of lost parties' keys"
+)
+AGGREGATE: Step[FloatArray] = Step(
+    "train.aggregate",
+    Phase.TRAIN,
+    frozenset({Role.SERVER}),
+    "the mean of all parties' updates, public",
+    marks_round=True,
+)
+LOCAL_WEIGHTS: Step[FloatArray] = Step(
+    "train.local-weights", Phase.TRAIN, DATA_ROLES, "a party's weights after its own step"
+)
+SENT_WEIGHTS: Step[Payload] = Step(
+    "train.sent-weights", Phase.TRAIN, DATA_ROLES, "those weights for the server, under masks or in plaintext"
+)
+AVERAGED_WEIGHTS: Step[FloatArray] = Step(
+    "train.averaged-weights",
+    Phase.TRAIN,
+    frozenset({Role.SERVER}),
+    "the mean of all parties' weights, public",
+    marks_round=True,
+)
+
+FIRST_WEIGHTS = RecordName("weights", DATA_ROLES, Array, "the common first weights, as the party took them in")
+OWN_UPDATE = RecordName("update", DATA_ROLES, Array, "a party's update as it went under the mask, in fixed point")
+OWN_WEIGHTS = RecordName("local-weights", DATA_ROLES, Array, "a party's weights as they went under the mask")
+
+VOCABULARY = Vocabulary(
+    steps=(
+        OWN_DATA,
+        ROW_COUNT,
+        ROW_IDS,
+        AGREEMENT_KEY,
+        FIRST_MODEL,
+        LOCAL_UPDATE,
+        ROUND_KEY,
+        SEED_SHARES,
+        MASKED_UPDATE,
+        SENDERS,
+        OPENED_SHARES,
+        AGGREGATE,
+        LOCAL_WEIGHTS,
+        SENT_WEIGHTS,
+        AVERAGED_WEIGHTS,
+    ),
+    records=(
+        FEATURES,
+        LABELS,
+        NOISE,
+        FIRST_WEIGHTS,
+        OWN_UPDATE,
+        OWN_WEIGHTS,
+    ),
+)

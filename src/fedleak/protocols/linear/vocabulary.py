@@ -1,0 +1,119 @@
+"""What vertically federated linear models speak of: their steps, the names of their records, their public facts.
+
+Everybody may read this: attacks, theorems and defenses know a protocol by these words alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.payload import Array, CipherArray, IntegerArray, Payload, Scalar, Tree
+from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, NOISE, OWN_DATA, Phase, RecordName, Role, Step
+from fedleak.core.transcript import OPENS
+from fedleak.core.vocabulary import Vocabulary
+
+INITIALISE: Step[FloatArray] = Step("setup.initialise", Phase.SETUP, DATA_ROLES, "a party draws its initial weights")
+PUBLIC_KEY: Step[Payload] = Step(
+    "setup.public-key", Phase.SETUP, DATA_ROLES | {Role.ARBITER}, "a key holder publishes its public key"
+)
+BATCH: Step[IntArray] = Step(
+    "train.batch", Phase.TRAIN, frozenset({Role.ACTIVE}), "the batch's row ids, public", marks_round=True
+)
+SHARED_SCORE: Step[FloatArray] = Step(
+    "train.shared-score",
+    Phase.TRAIN,
+    DATA_ROLES,
+    "the per-sample values that a party encrypts for others: its partial score, with the labels at the active party",
+)
+ENCRYPTED_SCORE: Step[CipherArray] = Step(
+    "train.encrypted-score", Phase.TRAIN, DATA_ROLES, "those values under encryption"
+)
+MULTIPLY: Step[Any] = Step(
+    "train.multiply", Phase.TRAIN, DATA_ROLES, "own features times the partner's ciphertexts, and a mask on them"
+)
+MASKED_PRODUCT: Step[CipherArray] = Step(
+    "train.masked-product", Phase.TRAIN, DATA_ROLES, "the masked product, for the partner to decrypt"
+)
+OPENED_PRODUCT: Step[IntegerArray] = Step(
+    "train.opened-product", Phase.TRAIN, DATA_ROLES, "the masked product in plaintext, back to its owner"
+)
+UNMASK: Step[Any] = Step("train.unmask", Phase.TRAIN, DATA_ROLES, "a party takes its mask off")
+ENCRYPTED_RESIDUAL: Step[CipherArray] = Step(
+    "train.encrypted-residual", Phase.TRAIN, frozenset({Role.ACTIVE}), "the residual under the arbiter's key"
+)
+ENCRYPTED_GRADIENT: Step[CipherArray] = Step(
+    "train.encrypted-gradient", Phase.TRAIN, DATA_ROLES, "a party's gradient for the arbiter"
+)
+OPENED_GRADIENT: Step[FloatArray] = Step(
+    "train.opened-gradient", Phase.TRAIN, frozenset({Role.ARBITER}), "a party's step in plaintext, from the arbiter"
+)
+ENCRYPTED_LOSS: Step[CipherArray] = Step(
+    "train.encrypted-loss", Phase.TRAIN, DATA_ROLES, "what the loss is made of, under encryption"
+)
+GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_ROLES, "a party's own gradient")
+UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_ROLES, "a party's weights after the step")
+PARTIAL_SCORE: Step[FloatArray] = Step(
+    "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
+)
+
+WEIGHTS = RecordName("weights", DATA_ROLES, Array, "a party's own weights, at first and after each of its steps")
+OWN_GRADIENT = RecordName("gradient", DATA_ROLES, Array, "a party's own gradient")
+GRADIENT_SHARE = RecordName("gradient-share", DATA_ROLES, IntegerArray, "a share of a gradient that nobody opens")
+ARBITERS_STEP = RecordName("step", DATA_ROLES, Array, "what the arbiter opened for the party: rate times gradient")
+PRIVATE_KEY = RecordName(
+    "private-key", DATA_ROLES | {Role.ARBITER}, Tree, "the key pair; of the ideal cipher its public half alone"
+)
+MASK_FOR = RecordName("mask-for-", DATA_ROLES, IntegerArray, "the mask on what a partner decrypts", "partner")
+GRADIENT_OF = RecordName("gradient-of-", frozenset({Role.ARBITER}), Array, "a party's gradient, opened", "party")
+LOSS = RecordName("loss", frozenset({Role.ARBITER}), Array, "the loss of the batch, opened")
+OPENED_BY_KEY = RecordName(
+    OPENS, frozenset({Role.ARBITER}), Array, "what the key would open in a message, by its digest", "ciphertext"
+)
+# Of parties that deviate
+FAKE_FEATURES = RecordName("fake-features", DATA_ROLES, Scalar, "how many columns of noise the party added")
+CLAIMED_GRADIENT = RecordName("claimed-gradient", DATA_ROLES, Array, "the gradient with claimed columns in it")
+PACKING = RecordName("packing", DATA_ROLES, Scalar, "why packed products gave nothing in a round")
+SHARES_FROM = RecordName(
+    "opened-shares-from-", DATA_ROLES, IntegerArray, "a partner's values, solved from packed products", "partner"
+)
+
+VOCABULARY = Vocabulary(
+    steps=(
+        OWN_DATA,
+        INITIALISE,
+        PUBLIC_KEY,
+        BATCH,
+        SHARED_SCORE,
+        ENCRYPTED_SCORE,
+        MULTIPLY,
+        MASKED_PRODUCT,
+        OPENED_PRODUCT,
+        UNMASK,
+        ENCRYPTED_RESIDUAL,
+        ENCRYPTED_GRADIENT,
+        OPENED_GRADIENT,
+        ENCRYPTED_LOSS,
+        GRADIENT,
+        UPDATE,
+        PARTIAL_SCORE,
+    ),
+    records=(
+        FEATURES,
+        LABELS,
+        NOISE,
+        WEIGHTS,
+        OWN_GRADIENT,
+        GRADIENT_SHARE,
+        ARBITERS_STEP,
+        PRIVATE_KEY,
+        MASK_FOR,
+        GRADIENT_OF,
+        LOSS,
+        OPENED_BY_KEY,
+        FAKE_FEATURES,
+        CLAIMED_GRADIENT,
+        PACKING,
+        SHARES_FROM,
+    ),
+)
