@@ -170,7 +170,7 @@ def _reason_to_skip(
         return NOTHING_LEFT
     missing = sorted(capability.value for capability in attack.requires - capabilities)
     if missing:
-        return f"{protocol.name} does not give {who} {', '.join(missing)}"
+        return f"{'the transcript' if protocol.replays else protocol.name} does not give {who} {', '.join(missing)}"
     if attack.deviation is not None:
         lacking = DEVIATIONS.get(attack.deviation).acts_at - protocol.named_steps
         if lacking:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from hashlib import sha256
 
 from fedleak.auditing.advisor import advice
@@ -45,12 +46,15 @@ class Audit:
         run_key: RunKey | None = None,
         jobs: int | None = None,
         isolated: bool = True,
+        left_out: tuple[str, ...] | None = None,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
         ``run_key`` repeats an audit; a fresh one by default. ``jobs``: attempts side by side, by default as many as
         there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
+        ``left_out`` names attacks that the plan left out, where the protocol's own say is not all.
         """
+        self._left_out = left_out
         self._scenario = scenario
         self._protocol = protocol
         self._randomness = Randomness(run_key or RunKey.fresh(), scenario.seed)
@@ -95,8 +99,11 @@ class Audit:
             runs=tuple(self._summaries),
             findings=tuple(findings),
             advice=advice(findings, [task for _, task in self._tasks()]),
-            for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
+            for_other_protocols=self._foreign() if self._left_out is None else self._left_out,
         )
+
+    def _foreign(self) -> tuple[str, ...]:
+        return attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries)
 
     def _tasks(self) -> list[tuple[PlannedRun, Task]]:
         return [(planned, task) for planned in self._runs for task in planned.tasks]
@@ -155,7 +162,8 @@ class Audit:
                 raise
 
     def _attack(self, task: Task, played: Played, defense: str | None) -> Finding:
-        question = task.question(defense)
+        one_run = PROTOCOLS.get(self._scenario.protocol).replays
+        question = replace(task.question(defense), one_run=one_run)
         try:
             attempt = self._attempt(task, played)
         except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs

@@ -171,6 +171,11 @@ def parse_scenario(text: str) -> Scenario:
 def _assemble(raw: Mapping[str, object]) -> Scenario:
     federation = dict(as_table(raw["federation"], "federation"))
     protocol = _named(PROTOCOLS, federation.pop("protocol", None), "federation.protocol")
+    if protocol.replays:
+        raise ScenarioError(
+            f"federation.protocol must be one that can be run; got {protocol.name!r}. A captured run has no scenario: "
+            "fedleak audit --transcript DIR"
+        )
     partition = read_spec(PartitionSpec, federation.pop("partition", {}), "federation.partition")
     party_tables = as_tables(federation.pop("parties", []), "federation.parties")
     title, seed = raw.get("title", "untitled"), raw.get("seed", 0)

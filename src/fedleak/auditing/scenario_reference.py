@@ -32,7 +32,11 @@ report names it, and `fedleak audit --run-key KEY` repeats an audit.
 def scenario_reference() -> str:
     parts = [INTRODUCTION, _section("`[data]`", DataSpec)]
     parts.append("## `[federation]`\n\n`protocol` names the protocol; its settings stand beside it.\n")
-    parts += [_section(f"Settings of `{plugin.name}`", plugin.settings_type, level=3) for plugin in PROTOCOLS]
+    parts += [
+        _section(f"Settings of `{plugin.name}`", plugin.settings_type, level=3)
+        for plugin in PROTOCOLS
+        if not plugin.replays
+    ]
     parts.append(_section("`[federation.partition]`", PartitionSpec))
     parts.append(_section("`[[federation.parties]]`", PartySpec))
     parts.append(_section("`[[adversary]]`", AdversarySpec))

@@ -29,6 +29,7 @@ class Question:
     secret: Secret
     defense: str | None
     theory: Theory
+    one_run: bool = False  # somebody else's run: there is no other, and what is a matter of chance says so
 
 
 def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
@@ -71,10 +72,12 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         return silent
     main = _over_runs(mains)
     outcome = _outcome(guess.status, main)
+    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    by_chance = question.one_run and guess.status is not Status.RECOVERED
     return replace(
         silent,
         outcome=outcome,
-        why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
+        why=f"{why} (one run)" if by_chance else why,
         severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         further_scores=first.scores[1:],

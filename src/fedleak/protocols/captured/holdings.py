@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fedleak.core.payload import ModelSpec, Payload
+from fedleak.core.steps import RecordName, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND
 from fedleak.core.whole.run import Captured
 
@@ -62,13 +64,13 @@ class CoalitionHoldings:
             steps[one.step] = steps.get(one.step, frozenset()) | {one.payload}
         object.__setattr__(self, "_steps", steps)
 
-    def gets(self, step: str, payload: type[Payload] | None = None) -> bool:
+    def gets(self, step: Step[Any], payload: type[Payload] | None = None) -> bool:
         """Whether a member received something at a step, of that form if one is named."""
-        found = self._steps.get(step, frozenset())
+        found = self._steps.get(step.name, frozenset())
         return bool(found) if payload is None else payload in found
 
-    def keeps(self, name: str, *, trained: bool = False) -> bool:
-        return any(one.name == name and (one.trained or not trained) for one in self.kept)
+    def keeps(self, name: RecordName, *, trained: bool = False) -> bool:
+        return any(one.name == name.name and (one.trained or not trained) for one in self.kept)
 
     def models(self) -> Iterable[tuple[str, str]]:
         """Kind and form of output of each model that a member received."""

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from fedleak.core import steps
 from fedleak.core.adversary import Capability
 from fedleak.core.facts import Facts
 from fedleak.core.payload import CipherArray
-from fedleak.core.steps import DATA_ROLES
+from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, RecordName, Step
 from fedleak.models.sigmoid import Approximation
+from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.captured.holdings import CoalitionHoldings, Holdings
+from fedleak.protocols.linear import vocabulary as linear
+from fedleak.protocols.prediction import vocabulary as prediction
 
 EXACT = "exact"  # the approximation of a model whose residual is its score minus its label
 SIGMOIDS = frozenset(approximation.value for approximation in Approximation)
@@ -33,16 +36,16 @@ def inferred(holdings: Holdings, facts: Facts, coalition: tuple[str, ...]) -> fr
     return frozenset(rule.capability for rule in RULES if rule.holds(own, facts))
 
 
-def _keeps(name: str, *, trained: bool = False) -> Callable[[CoalitionHoldings, Facts], bool]:
-    return lambda own, _: own.keeps(name, trained=trained)
+def _keeps(name: RecordName) -> Callable[[CoalitionHoldings, Facts], bool]:
+    return lambda own, _: own.keeps(name)
 
 
-def _gets(*names: str) -> Callable[[CoalitionHoldings, Facts], bool]:
-    return lambda own, _: any(own.gets(name) for name in names)
+def _gets(step: Step[Any]) -> Callable[[CoalitionHoldings, Facts], bool]:
+    return lambda own, _: own.gets(step)
 
 
 def _two_classes(own: CoalitionHoldings, facts: Facts) -> bool:
-    return facts.approximation in SIGMOIDS and own.keeps("features")
+    return facts.approximation in SIGMOIDS and own.keeps(FEATURES)
 
 
 def _linear_residual(_: CoalitionHoldings, facts: Facts) -> bool:
@@ -50,28 +53,28 @@ def _linear_residual(_: CoalitionHoldings, facts: Facts) -> bool:
 
 
 def _ciphertexts(own: CoalitionHoldings, _: Facts) -> bool:
-    shared = (steps.ENCRYPTED_SCORE, steps.ENCRYPTED_RESIDUAL)
-    return any(own.gets(step.name, CipherArray) for step in shared)
+    shared = (linear.ENCRYPTED_SCORE, linear.ENCRYPTED_RESIDUAL)
+    return any(own.gets(step, CipherArray) for step in shared)
 
 
 def _decryption_key(own: CoalitionHoldings, _: Facts) -> bool:
-    return own.keeps("private-key") and own.gets(steps.ENCRYPTED_GRADIENT.name, CipherArray)
+    return own.keeps(linear.PRIVATE_KEY) and own.gets(linear.ENCRYPTED_GRADIENT, CipherArray)
 
 
 def _all_gradients(own: CoalitionHoldings, facts: Facts) -> bool:
     outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in own.members]
-    opened = all(own.keeps(f"gradient-of-{name}") for name in outside) and own.gets(steps.ENCRYPTED_GRADIENT.name)
-    unmasked = facts.options.get("secure_aggregation") is False and own.gets(steps.SENT_WEIGHTS.name)
+    opened = all(own.keeps(linear.GRADIENT_OF.of(name)) for name in outside) and own.gets(linear.ENCRYPTED_GRADIENT)
+    unmasked = facts.options.get("secure_aggregation") is False and own.gets(averaging.SENT_WEIGHTS)
     return opened or unmasked
 
 
 def _averaged_weights(own: CoalitionHoldings, _: Facts) -> bool:
-    summed = own.gets(steps.FIRST_MODEL.name) and own.gets(steps.AGGREGATE.name)
-    return own.gets(steps.AVERAGED_WEIGHTS.name) or summed
+    summed = own.gets(averaging.FIRST_MODEL) and own.gets(averaging.AGGREGATE)
+    return own.gets(averaging.AVERAGED_WEIGHTS) or summed
 
 
 def _model(own: CoalitionHoldings, facts: Facts) -> bool:
-    return own.gets(steps.MODEL.name) or _averaged_weights(own, facts)
+    return own.gets(prediction.MODEL) or _averaged_weights(own, facts)
 
 
 def _model_of_kind(kind: str, output: str | None = None) -> Callable[[CoalitionHoldings, Facts], bool]:
@@ -79,17 +82,17 @@ def _model_of_kind(kind: str, output: str | None = None) -> Callable[[CoalitionH
 
 
 RULES = (
-    Rule(Capability.OWN_FEATURES, "a record `features`", _keeps("features")),
+    Rule(Capability.OWN_FEATURES, f"a record `{FEATURES}`", _keeps(FEATURES)),
     Rule(
         Capability.OWN_WEIGHTS,
-        "a record `weights` or `local-weights` of a round of training",
-        lambda own, _: own.keeps("weights", trained=True) or own.keeps("local-weights", trained=True),
+        f"a record `{linear.WEIGHTS}` or `{averaging.OWN_WEIGHTS}` of a round of training",
+        lambda own, _: own.keeps(linear.WEIGHTS, trained=True) or own.keeps(averaging.OWN_WEIGHTS, trained=True),
     ),
-    Rule(Capability.OWN_GRADIENT, "a record `gradient`", _keeps("gradient")),
-    Rule(Capability.LABELS, "a record `labels`", _keeps("labels")),
+    Rule(Capability.OWN_GRADIENT, f"a record `{linear.OWN_GRADIENT}`", _keeps(linear.OWN_GRADIENT)),
+    Rule(Capability.LABELS, f"a record `{LABELS}`", _keeps(LABELS)),
     Rule(
         Capability.TWO_CLASSES,
-        "the public fact `approximation`, where it is that of a sigmoid, and a record `features`",
+        f"the public fact `approximation`, where it is that of a sigmoid, and a record `{FEATURES}`",
         _two_classes,
     ),
     Rule(
@@ -97,31 +100,31 @@ RULES = (
         'the public fact of the residual\'s slope, or `approximation` = "exact"',
         _linear_residual,
     ),
-    Rule(Capability.BATCH_IDS, f"a message `{steps.BATCH}`", _gets(steps.BATCH.name)),
+    Rule(Capability.BATCH_IDS, f"a message `{linear.BATCH}`", _gets(linear.BATCH)),
     Rule(
         Capability.CIPHERTEXTS,
-        f"ciphertexts received at `{steps.ENCRYPTED_SCORE}` or `{steps.ENCRYPTED_RESIDUAL}`",
+        f"ciphertexts received at `{linear.ENCRYPTED_SCORE}` or `{linear.ENCRYPTED_RESIDUAL}`",
         _ciphertexts,
     ),
     Rule(
         Capability.DECRYPTION_KEY,
-        f"a record `private-key`, and ciphertexts received at `{steps.ENCRYPTED_GRADIENT}`",
+        f"a record `{linear.PRIVATE_KEY}`, and ciphertexts received at `{linear.ENCRYPTED_GRADIENT}`",
         _decryption_key,
     ),
     Rule(
         Capability.ALL_GRADIENTS,
-        "a record `gradient-of-…` of every party outside that holds data; or messages "
-        f"`{steps.SENT_WEIGHTS}` and the public fact `secure_aggregation` = false",
+        f"a record `{linear.GRADIENT_OF}…` of every party outside that holds data; or messages "
+        f"`{averaging.SENT_WEIGHTS}` and the public fact `secure_aggregation` = false",
         _all_gradients,
     ),
     Rule(
         Capability.AVERAGED_WEIGHTS,
-        f"a message `{steps.AVERAGED_WEIGHTS}`, or `{steps.FIRST_MODEL}` and `{steps.AGGREGATE}`",
+        f"a message `{averaging.AVERAGED_WEIGHTS}`, or `{averaging.FIRST_MODEL}` and `{averaging.AGGREGATE}`",
         _averaged_weights,
     ),
-    Rule(Capability.UPDATE_SUM, f"a message `{steps.AGGREGATE}`", _gets(steps.AGGREGATE.name)),
-    Rule(Capability.MODEL, f"a message `{steps.MODEL}`, or the averaged model of every round", _model),
-    Rule(Capability.PREDICTIONS, f"a message `{steps.CONFIDENCES}`", _gets(steps.CONFIDENCES.name)),
+    Rule(Capability.UPDATE_SUM, f"a message `{averaging.AGGREGATE}`", _gets(averaging.AGGREGATE)),
+    Rule(Capability.MODEL, f"a message `{prediction.MODEL}`, or the averaged model of every round", _model),
+    Rule(Capability.PREDICTIONS, f"a message `{prediction.CONFIDENCES}`", _gets(prediction.CONFIDENCES)),
     Rule(
         Capability.PREDICTION_SERVICE,
         "a service that can still be asked: a capture has none",
@@ -134,5 +137,5 @@ RULES = (
         "a model received of kind `forest` whose trees vote",
         _model_of_kind("forest", "one-hot"),
     ),
-    Rule(Capability.CONTRIBUTIONS, f"a message `{steps.CONTRIBUTIONS}`", _gets(steps.CONTRIBUTIONS.name)),
+    Rule(Capability.CONTRIBUTIONS, f"a message `{prediction.CONTRIBUTIONS}`", _gets(prediction.CONTRIBUTIONS)),
 )
