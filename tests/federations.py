@@ -41,12 +41,13 @@ def sealed_arbiter(**changes: object) -> VerticalLogisticArbiterSettings:
     return VerticalLogisticArbiterSettings(**{**defaults, **changes})
 
 
-def run(federation: Federation, *, seed: int = 1, hooks: tuple = ()):
+def run(federation: Federation, *, seed: int = 1, hooks: tuple = (), defense=None, protocol=None):
     from fedleak.core.whole.run import MemorySink
     from fedleak.protocols import PROTOCOLS
 
-    protocol = PROTOCOLS.get(federation.protocol)()
-    return protocol.run(federation, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
+    protocol = protocol or PROTOCOLS.get(federation.protocol)()
+    facts = protocol.public_facts(federation, defense, parties=federation.party_facts, n_rows=federation.n_rows)
+    return protocol.run(federation, facts=facts, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
 
 
 def seen(result, coalition: tuple[str, ...], target, protocol: str = "vertical-logistic"):

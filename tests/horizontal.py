@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+import federations
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.averaging.horizontal_logistic import HorizontalLogistic
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.averaging.vocabulary import HorizontalLogisticFacts
 
 
 def holder(name: str, rows: np.ndarray, labels: np.ndarray, first_id: int = 0) -> Party:
@@ -33,14 +33,11 @@ def binary(m: int, d: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, (m, d)).astype(float)
 
 
-def train(federation: Federation, *, seed: int = 1, hooks: tuple = ()):
-    return HorizontalLogistic().run(federation, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
+def train(federation: Federation, *, seed: int = 1, hooks: tuple = (), defense=None):
+    return federations.run(federation, seed=seed, hooks=hooks, defense=defense)
 
 
-def view_of(result, coalition: tuple[str, ...], target, **options):
-    """A coalition's view; ``options`` are public facts that a defense would declare."""
-    from dataclasses import replace
-
-    facts = result.transcript.facts
-    facts = replace(facts, options={**facts.options, **options})
+def view_of(result, coalition: tuple[str, ...], target, **known):
+    """A coalition's view; ``known`` are public facts that a defense would declare."""
+    facts = result.transcript.facts.with_own(HorizontalLogisticFacts, **known)
     return result.view(coalition, target, facts.seen_by(coalition, HorizontalLogistic.reveals(None, (), coalition)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+import federations
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.steps import Role
 from fedleak.core.view import View
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
-from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink, Run
+from fedleak.core.whole.run import Run
 from fedleak.models import Model
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
@@ -38,7 +38,7 @@ def unit_federation(
 def run_prediction(federation: Federation, *, model: Model | None = None, defense: Defense | None = None) -> Run:
     configured = defense.configure(federation) if defense else federation
     hooks = defense.hooks(configured) if defense else ()
-    return VerticalPrediction(model).run(configured, randomness=Randomness.published(3), hooks=hooks, sink=MemorySink())
+    return federations.run(configured, seed=3, hooks=hooks, defense=defense, protocol=VerticalPrediction(model))
 
 
 def view_of(

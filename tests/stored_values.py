@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from math import isnan, prod
+from typing import get_args, get_type_hints
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,6 +21,9 @@ from fedleak.core.steps import Role
 from fedleak.core.transcript import EVERYONE, Message, Record
 from fedleak.core.view import View
 from fedleak.core.whole.truth import SecretValues, Served, Truth
+from fedleak.protocols import vocabularies
+from fedleak.protocols.averaging.vocabulary import Dropout
+from fedleak.protocols.linear.vocabulary import LinearResidual
 from fedleak.storage.segments import DTYPES
 
 PARTIES = ("active", "passive", "arbiter")
@@ -70,6 +74,23 @@ messages = st.builds(Message, names, words, st.sampled_from(PARTIES), st.sampled
 records = st.builds(Record, names, words, names, payloads)
 
 party_facts = st.builds(PartyFacts, names, st.sampled_from(Role), st.none() | words)
+BY_ANNOTATION = {
+    bool: st.booleans(),
+    int: words,
+    float: st.floats(),
+    str: names,
+    tuple[str, ...]: st.lists(names, max_size=3).map(tuple),
+    tuple[Dropout, ...]: st.lists(st.builds(Dropout, names, words), max_size=2).map(tuple),
+    LinearResidual: st.builds(LinearResidual, st.floats(), st.floats(), st.floats()),
+}
+
+
+def own_facts(kind: type) -> st.SearchStrategy:
+    """Of one protocol, each field unknown or not."""
+    hints = {name: get_args(hint)[0] for name, hint in get_type_hints(kind).items() if name != "kind"}
+    return st.builds(kind, **{name: st.none() | BY_ANNOTATION[hint] for name, hint in hints.items()})
+
+
 FACT_STRATEGIES = {
     "protocol": names,
     "parties": st.lists(party_facts, max_size=3).map(tuple),
@@ -84,7 +105,8 @@ FACT_STRATEGIES = {
     "cipher": st.none() | names,
     "key_bits": st.none() | words,
     "fraction_bits": st.none() | words,
-    "options": st.dictionaries(names, scalars, max_size=3),
+    "own": st.none() | st.one_of([own_facts(kind) for words in vocabularies() for kind in words.facts]),
+    "defense": st.none() | names,
     "adversary": st.lists(names, max_size=2).map(tuple),
     "capabilities": st.none() | st.frozensets(st.sampled_from(Capability)),
 }

@@ -16,6 +16,7 @@ Needs numpy and the standard library alone, so that it runs inside any framework
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -24,12 +25,13 @@ import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import InputError, RunError, UnknownNameError, nearest, nearest_or_list
-from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.facts import Facts, PartyFacts, ProtocolFacts
 from fedleak.core.payload import Payload, Table
 from fedleak.core.steps import FEATURES, OWN_DATA, Role
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
 from fedleak.protocols import vocabularies
+from fedleak.protocols.linear.vocabulary import RESIDUALS
 from fedleak.recorded_values import Ciphertexts, as_payload, as_table, numbers_of, row_ids
 from fedleak.storage.capture_and_truth import DiskSink, save_truth
 
@@ -43,8 +45,9 @@ class Recorder:
 
     Keywords are public facts, which everybody in the federation knows: n_rows, batch_size, n_epochs, learning_rate,
     initialisation, approximation, score_noise (0.0 where nobody adds noise; unknown unless you say so), max_row_norm,
-    cipher, key_bits, fraction_bits, and ``options`` for those of one protocol; ``n_features`` has the number of columns
-    of parties whose features are not recorded. What you do not know, leave out.
+    cipher, key_bits, fraction_bits. A ``family`` of protocols (vertical-linear, horizontal-linear … as docs/captures.md
+    lists them) has facts of its own beside these. ``n_features`` is how many columns a party has whose features are
+    not recorded. What you do not know, leave out.
     ``own_steps`` and ``own_records`` are names of yours beside those that fedleak knows. ``truth`` is a second folder,
     for what really was; keep it apart from the capture.
     """
@@ -59,11 +62,12 @@ class Recorder:
         own_steps: Sequence[str] = (),
         own_records: Sequence[str] = (),
         n_features: Mapping[str, int] | None = None,
+        family: str | None = None,
         overwrite: bool = False,
         **facts: Any,
     ) -> None:
         self._roles = {name: _role(name, role) for name, role in _checked_parties(parties).items()}
-        self._facts = _checked_facts(facts)
+        self._facts = _checked_facts(facts, family)
         self._n_features = dict(n_features or {})
         for name in self._n_features:
             self._check_party(name)
@@ -237,15 +241,32 @@ def _role(name: str, role: str) -> Role:
     return Role(role)
 
 
-_GIVEN_ELSEWHERE = {"protocol", "parties", "adversary", "capabilities"}
+_GIVEN_ELSEWHERE = {"protocol", "parties", "own", "adversary", "capabilities"}
 
 
-def _checked_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    known = [name for name in Facts.__dataclass_fields__ if name not in _GIVEN_ELSEWHERE]
-    for name in facts:
-        if name not in known:
-            raise UnknownNameError(f"unknown public fact {name!r}{nearest_or_list(name, known)}")
-    return {name: numbers_of(value) for name, value in facts.items()}
+def _checked_facts(given: Mapping[str, Any], family: str | None) -> dict[str, Any]:
+    """Facts by name; those of a family become one typed value."""
+    common = [field.name for field in fields(Facts) if field.name not in _GIVEN_ELSEWHERE]
+    kind = None if family is None else _family(family)
+    own = [] if kind is None else [field.name for field in fields(kind)]
+    for name in given:
+        if name not in common and name not in own:
+            raise UnknownNameError(f"unknown public fact {name!r}{nearest_or_list(name, [*common, *own])}")
+    plain = {name: numbers_of(value) for name, value in given.items()}
+    found = {name: value for name, value in plain.items() if name in common}
+    if kind is None:
+        return found
+    of_family = {name: value for name, value in plain.items() if name in own}
+    if "residual" in own and "residual" not in of_family:  # it follows from how the sigmoid is computed
+        of_family["residual"] = RESIDUALS.get(str(found.get("approximation")))
+    return {**found, "own": kind(**of_family)}
+
+
+def _family(name: str) -> type[ProtocolFacts]:
+    known = {facts.kind: facts for words in vocabularies() for facts in words.facts}
+    if name not in known:
+        raise UnknownNameError(f"unknown family {name!r}{nearest_or_list(name, known)}")
+    return known[name]
 
 
 def _checked_round(number: object) -> int:

@@ -62,7 +62,7 @@ class Situation:
 
     def view(self) -> View:
         """A new one, with oracles of its own."""
-        return self.played.view(self.coalition, self.task.target, self.knowledge, facts=self.facts)
+        return self.played.view(self.coalition, self.task.target, self.knowledge)
 
     def attempt(
         self,
@@ -79,7 +79,6 @@ class Situation:
             self.task.target,
             self.knowledge,
             repeat=seed,
-            facts=self.facts,
             limits=limits,
             isolated=isolated,
         )
@@ -111,9 +110,9 @@ def situation(name: str, *, seed: int = 0, other_secrets: bool = False, defense:
         deviating=planned.deviating,
     )
     rng = np.random.default_rng([seed, 1])
-    return Situation(
-        played, task, draw_knowledge(task.adversary.knowledge, played.federation, task.adversary.parties, rng)
-    )
+    knowledge = draw_knowledge(task.adversary.knowledge, played.federation, task.adversary.parties, rng)
+    assert played.seen_by(task.adversary.parties, knowledge) == task.facts, "plan and view hold the same facts"
+    return Situation(played, task, knowledge)
 
 
 def _find(runs: tuple[PlannedRun, ...], name: str, defense: Defense | None) -> tuple[PlannedRun, Task]:

@@ -41,8 +41,7 @@ def test_what_is_proved_is_true(name: str) -> None:
 
 def undeclared(case: Situation) -> Guess:
     """The answer on a defended run whose header says nothing of the defense."""
-    bare = situation(case.task.attack.name)
-    view = case.played.view(case.coalition, case.task.target, case.knowledge, facts=bare.facts)
+    view = replace(case.view(), facts=situation(case.task.attack.name).view().facts)
     return case.task.attack().run(view, rng=np.random.default_rng(0))
 
 
@@ -60,8 +59,8 @@ def test_nothing_is_proved_under_noise_that_is_declared(attack: type[Attack]) ->
 @pytest.mark.parametrize("start", ["xavier", None])
 def test_labels_are_not_proved_where_the_start_is_uncertain(start: str | None) -> None:
     case = situation("residual-sign")
-    facts = replace(case.facts, initialisation=start)
-    view = case.played.view(case.coalition, case.task.target, case.knowledge, facts=facts)
+    view = case.view()
+    view = replace(view, facts=replace(view.facts, initialisation=start))
     assert ResidualSign().run(view, rng=np.random.default_rng(0)).certificate == ""
 
 

@@ -120,7 +120,7 @@ def test_a_cheater_does_not_find_a_key_behind_its_generator():
     def first_noise(randomness: Randomness) -> tuple[object, float]:
         """What the cheater says, and what is true."""
         played = play(case.played.federation, randomness, defense=GaussianNoise(sigma=5.0))
-        told = played.attempt(cheaters.DrawsTheNoiseAgain, coalition, target, facts=case.facts).guess.evidence
+        told = played.attempt(cheaters.DrawsTheNoiseAgain, coalition, target).guess.evidence
         noise = next(record.value for record in played.run.locals["bank"] if record.name == "noise")
         return told.get("the noise began with"), float(noise.values[0]) / 5.0
 

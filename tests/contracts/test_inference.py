@@ -80,12 +80,12 @@ def test_summed_updates(recovery):
     check_every_coalition(federation, run(federation))
 
 
-@pytest.mark.parametrize("reveal", ["model", "nothing", "contributions"])
-@pytest.mark.parametrize("model", ["logistic", "tree", "forest"])
+@pytest.mark.parametrize(
+    ("model", "reveal"),
+    [*((m, r) for m in ("logistic", "tree", "forest") for r in ("model", "nothing")), ("logistic", "contributions")],
+)
 @pytest.mark.parametrize("output", ["one-hot", "fractions"])
 def test_predictions(model, reveal, output):
-    if reveal == "contributions" and model != "logistic":
-        pytest.skip("only a linear model has them")
     settings = PredictionSettings(model=model, reveal=reveal, tree_output=output, n_trees=3)
     federation = unit_federation({"bank": 2, "fintech": 2}, settings)
     check_every_coalition(federation, run_prediction(federation))

@@ -65,8 +65,8 @@ def test_a_stored_view_without_the_object_says_so(tmp_path):
 class WithoutServices(VerticalPrediction):
     """What is left of a run once only its transcript is kept."""
 
-    def run(self, federation, *, randomness, hooks, sink):
-        return replace(super().run(federation, randomness=randomness, hooks=hooks, sink=sink), services={})
+    def run(self, federation, **how):
+        return replace(super().run(federation, **how), services={})
 
 
 def test_in_an_audit_it_is_skipped_with_that_reason():

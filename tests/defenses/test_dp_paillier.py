@@ -13,6 +13,7 @@ from fedleak.core.finding import Mode
 from fedleak.defenses.changed_settings import LargeInitialisation, LargerBatch, SecretSharedGradients
 from fedleak.defenses.inexact_sharing import DpPaillier
 from fedleak.protocols import PROTOCOLS
+from fedleak.protocols.linear.vocabulary import LinearFacts
 
 WIDTHS = {"bank": 3, "fintech": 8}
 
@@ -37,7 +38,7 @@ def test_everybody_knows_the_budget_and_reports_say_what_it_is_not():
     levels = defense.levels(epochs=2, rounds=8, learning_rate=0.1, batch_size=6)
     assert facts.outside_noise == levels.active
     assert facts.own_noise == levels.passive
-    assert facts.options["epsilon"] == 0.5
+    assert facts.of(LinearFacts).epsilon == 0.5
     assert "does not bound" in " ".join(defense.notes(federation))
     assert "no proof" in " ".join(DpPaillier(as_printed=True).notes(federation))
 

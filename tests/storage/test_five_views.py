@@ -188,7 +188,7 @@ def test_boosted_trees(tmp_path: Path) -> None:
     view = View(
         ("bank",),
         Secret(SecretKind.THRESHOLDS, "fintech"),
-        Facts("secureboost", PARTIES, options={"n_trees": 1, "depth": 2, "n_bins": n_bins, "l2": 0.1}),
+        Facts("secureboost", PARTIES),
         (
             Message(GRADIENTS.name, 0, "bank", "fintech", _gradient_sums(rng, n_rows)),
             Message(HISTOGRAMS.name, 0, "fintech", "bank", Tree({"node-1": Tree(histogram)})),

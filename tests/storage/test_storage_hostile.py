@@ -24,6 +24,7 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import SecretValues, Served, Truth
+from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.storage import Limits, load_view, save_view
 from fedleak.storage.capture_and_truth import load_capture, load_truth, save_capture, save_truth
 
@@ -47,7 +48,7 @@ def small_view() -> View:
     return View(
         ("active",),
         Secret(SecretKind.FEATURES, "passive"),
-        Facts("p", (PartyFacts("active", Role.ACTIVE, 3),), learning_rate=0.1, options={"x": float("inf")}),
+        Facts("p", (PartyFacts("active", Role.ACTIVE, 3),), learning_rate=0.1, own=LinearFacts(epsilon=float("inf"))),
         (Message("train", 0, "passive", "active", numbers), Message("end", 1, "active", "*", Scalar(None))),
         {"active": (Record("train", 0, "gradient", Array(np.ones(3, dtype="<f4"))),)},
         Knowledge(
@@ -135,9 +136,9 @@ def test_the_untouched_folder_loads(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "value", "reason"),
     [
-        ("preamble/schema_version", 2, "schema_version must be at most 1; got 2. Install a newer fedleak"),
-        ("preamble/schema_version", 10**18, "schema_version must be at most 1"),
-        ("preamble/schema_version", 0, "schema_version must be 1; got 0"),
+        ("preamble/schema_version", 3, "schema_version must be at most 2; got 3. Install a newer fedleak"),
+        ("preamble/schema_version", 10**18, "schema_version must be at most 2"),
+        ("preamble/schema_version", 0, "schema_version must be from 1 to 2; got 0"),
         ("preamble/schema_version", "1", "must be an integer"),
         ("preamble/schema_version", True, "must be an integer"),
         ("preamble/format", "pickle", "format must be fedleak"),
@@ -157,12 +158,13 @@ def test_the_untouched_folder_loads(folder: Path) -> None:
         ("content/facts/parties/0/n_features", 0.5, "must be an integer"),
         ("content/facts/learning_rate", "fast", "must be a number"),
         ("content/facts/learning_rate", {"float": "NaN"}, "nan, inf or -inf"),
-        ("content/facts/options/x", {"int": "zz"}, "hexadecimal"),
-        ("content/facts/options/x", {"int": "-"}, "hexadecimal"),
-        ("content/facts/options/x", {"int": "1_0"}, "hexadecimal"),
-        ("content/facts/options/x", {"int": "f" * 100_000}, "integer must have at most"),
-        ("content/facts/options/x", {"object": "y"}, "must be a scalar"),
-        ("content/facts/options/x", [], "must be a scalar"),
+        ("content/facts/options", {}, "keys must be of .*; got 'options'"),
+        ("content/facts/own/kind", "os.system", "own: kind must be one of vertical-linear"),
+        ("content/facts/own/kind", ["vertical-linear"], "own: kind must be one of vertical-linear"),
+        ("content/facts/own/kind", DELETE, "own: kind must be one of vertical-linear"),
+        ("content/facts/own/kind", "vertical-prediction", "own: keys must be of .*; got "),
+        ("content/facts/own/epsilon", "small", "own.epsilon: value must be a number"),
+        ("content/facts/own/surprise", 1, "own: keys must be of .*; got 'surprise'"),
         ("content/facts/capabilities", ["everything"], "capabilities.item0: value must be one of"),
         ("content/facts/protocol", None, "must be a text"),
         ("content/facts/protocol", "\ud800", "surrogate"),
@@ -226,6 +228,12 @@ VALUES = "payload/items/array/values"
         (0, "payload/items/table/ids/shape", [], "Table ids must have one dimension"),
         (0, "payload/items/table/columns", ["a", "b"], "Table values must have shape"),
         (0, "payload/items/model/config/bias", {}, "config.bias: value must be a scalar"),
+        (0, "payload/items/model/config/bias", [], "config.bias: value must be a scalar"),
+        (0, "payload/items/model/config/big", {"int": "zz"}, "hexadecimal"),
+        (0, "payload/items/model/config/big", {"int": "-"}, "hexadecimal"),
+        (0, "payload/items/model/config/big", {"int": "1_0"}, "hexadecimal"),
+        (0, "payload/items/model/config/big", {"int": "f" * 100_000}, "integer must have at most"),
+        (0, "payload/items/model/config/big", {"object": "y"}, "must be a scalar"),
         (2, "party", "passive", "party must be in the coalition"),
         (2, "record/surprise", 1, "record: keys must be of"),
         (3, "values/shape", [1], "KnownCells ids, columns and values"),

@@ -21,6 +21,7 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import Truth
+from fedleak.protocols.averaging.vocabulary import HorizontalFacts, HorizontalLogisticFacts
 from fedleak.storage import Limits, load_view, save_view
 from fedleak.storage.capture_and_truth import load_capture, load_truth, save_capture, save_truth
 from stored_values import FACT_STRATEGIES, facts, messages, payloads, records, same, truths, views
@@ -96,18 +97,18 @@ def test_truth(truth: Truth) -> None:
 
 @pytest.mark.parametrize("value", [0.1, 5e-324, 1.7976931348623157e308, -0.0, 1 / 3, float("inf"), float("-inf")])
 def test_floats_in_facts_are_exact(value: float, tmp_path: Path) -> None:
-    known = Facts("p", (), learning_rate=value, options={"rate": value})
+    known = Facts("p", (), learning_rate=value, own=HorizontalLogisticFacts(rate_decay=value))
     save_capture(Captured(Transcript(known, ()), {}), tmp_path / "run")
     loaded = load_capture(tmp_path / "run").transcript.facts
-    assert repr(loaded.learning_rate) == repr(loaded.options["rate"]) == repr(value)
+    assert repr(loaded.learning_rate) == repr(loaded.of(HorizontalLogisticFacts).rate_decay) == repr(value)
 
 
 def test_numpy_scalars_become_plain(tmp_path: Path) -> None:
-    known = Facts("p", (), n_rows=np.int32(7), learning_rate=np.float32(0.5), options={"n": np.int64(3)})  # type: ignore[arg-type]
+    known = Facts("p", (), n_rows=np.int32(7), learning_rate=np.float32(0.5), own=HorizontalFacts(rounds=np.int64(3)))  # type: ignore[arg-type]
     save_capture(Captured(Transcript(known, ()), {}), tmp_path / "run")
     loaded = load_capture(tmp_path / "run").transcript.facts
-    assert (loaded.n_rows, loaded.learning_rate, loaded.options["n"]) == (7, 0.5, 3)
-    assert type(loaded.n_rows) is type(loaded.options["n"]) is int
+    assert (loaded.n_rows, loaded.learning_rate, loaded.of(HorizontalFacts).rounds) == (7, 0.5, 3)
+    assert type(loaded.n_rows) is type(loaded.of(HorizontalFacts).rounds) is int
 
 
 def test_layouts_in_memory_do_not_matter(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from fedleak.core.payload import Array, Table, Tree
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured
+from fedleak.protocols.linear.vocabulary import LinearResidual, VerticalLogisticFacts
 from fedleak.storage import Limits
 from fedleak.storage.capture_and_truth import load_capture, save_capture
 
@@ -78,7 +79,9 @@ VERSION_1_HEADER = """
               "n_entries": 2, "n_segments": 1},
  "content": {
   "facts": {"protocol": "vertical-logistic", "parties": [{"name": "bank", "role": "active", "n_features": 2}],
-            "n_rows": 4, "learning_rate": 0.1, "options": {"modulus": {"int": "10000000000000000"}},
+            "n_rows": 4, "learning_rate": 0.1,
+            "options": {"modulus": {"int": "10000000000000000"}, "shuffle": false, "gradients": "ideal-oracle",
+                        "residual_slope": 0.25, "target_scale": 4.0, "target_shift": -2.0},
             "capabilities": ["own-features", "labels"]},
   "locals": ["bank"]
  }
@@ -114,7 +117,9 @@ def test_version_1_stays_readable(tmp_path: Path) -> None:
     captured = load_capture(tmp_path)
     known, (message,), (record,) = captured.transcript.facts, captured.transcript.messages, captured.locals["bank"]
     assert known.parties == (PartyFacts("bank", Role.ACTIVE, 2),)
-    assert (known.n_rows, known.batch_size, known.options["modulus"]) == (4, None, 1 << 64)
+    assert (known.n_rows, known.batch_size, known.defense) == (4, None, None)
+    residual = LinearResidual(0.25, 4.0, -2.0)
+    assert known.own == VerticalLogisticFacts(shuffle=False, residual=residual, gradients="ideal-oracle")
     assert isinstance(message, Message)
     assert isinstance(message.payload, Tree)
     items = message.payload.items

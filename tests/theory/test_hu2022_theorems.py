@@ -12,6 +12,7 @@ from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
+from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory import THEOREMS
 from fedleak.theory.column_ratios import epochs_for_values, epochs_to_merge, regrouping_bound
 from fedleak.theory.condition import State
@@ -42,7 +43,7 @@ def facts(adversary: str = "bank", n_active: int = 20, n_passive: int = 1, **cha
         initialisation="xavier",
         approximation="taylor",
         max_row_norm=1.0,
-        options={"shuffle": True},
+        own=LinearFacts(shuffle=True),
         adversary=(adversary,),
         capabilities=capabilities,
     )
@@ -75,7 +76,7 @@ def test_theorem_3_5_needs_epochs_and_shuffling() -> None:
     assert state("hu2022/theorem-3.5", facts(n_epochs=4)) is State.FAILS
     assert state("hu2022/theorem-3.5", facts(n_epochs=5, initialisation="zero")) is State.FAILS  # one epoch more
     assert state("hu2022/theorem-3.5", facts(n_epochs=6, initialisation="zero")) is State.HOLDS
-    assert state("hu2022/theorem-3.5", facts(options={"shuffle": False})) is State.FAILS
+    assert state("hu2022/theorem-3.5", facts(own=LinearFacts(shuffle=False))) is State.FAILS
     assert state("hu2022/theorem-3.5", facts(approximation="cubic")) is State.FAILS
     assert epochs_for_values(1, zero_start=False) == 2
 

@@ -10,6 +10,8 @@ from fedleak.core.adversary import Capability
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import Role
 from fedleak.papers.li2021.printed import TABLE2, TABLE3, TABLE4
+from fedleak.protocols.averaging.vocabulary import HorizontalLinearFacts
+from fedleak.protocols.linear.vocabulary import ArbiterFacts
 from fedleak.theory.condition import State
 from fedleak.theory.horizontal_rounds import HorizontalInversion
 from fedleak.theory.inner_products import ArbiterCollusion, GramRecovery
@@ -83,7 +85,7 @@ def facts(**changes) -> Facts:
         PartyFacts("fintech", Role.PASSIVE, 5),
         PartyFacts("referee", Role.ARBITER, 0),
     )
-    values = {"n_rows": 30, "batch_size": 10, "n_epochs": 40, "options": {"shuffle": True, "l2": 0.1}, **changes}
+    values = {"n_rows": 30, "batch_size": 10, "n_epochs": 40, "own": ArbiterFacts(shuffle=True, l2=0.1), **changes}
     found = Facts("vertical-linear-arbiter", parties, **values)
     held = frozenset({Capability.OWN_GRADIENT, Capability.LABELS, Capability.CIPHERTEXTS})
     return found.seen_by(("bank",), held)
@@ -94,9 +96,9 @@ def test_what_it_takes_to_recover_the_inner_products():
     assert GramRecovery.assess(facts(n_epochs=20)).state is State.UNKNOWN, "a search may succeed"
     assert GramRecovery.assess(facts(n_epochs=4)).state is State.FAILS, "120 scores for 145 unknowns"
     assert GramRecovery.assess(facts(batch_size=15)).state is State.FAILS
-    assert GramRecovery.assess(facts(options={"shuffle": False})).state is State.UNKNOWN, "only a search is left"
+    assert GramRecovery.assess(facts(own=ArbiterFacts(shuffle=False))).state is State.UNKNOWN, "only a search is left"
     assert GramRecovery.assess(facts(score_noise=1.0)).state is State.FAILS
-    assert GramRecovery.assess(facts(options={})).state is State.UNKNOWN
+    assert GramRecovery.assess(facts(own=None)).state is State.UNKNOWN
 
 
 def test_the_freedom_is_counted_only_for_one_victim():
@@ -117,9 +119,9 @@ def test_a_coalition_with_the_arbiter_needs_as_many_rounds_as_unknowns():
 @pytest.mark.parametrize(("secure", "state"), [(True, State.FAILS), (False, State.HOLDS)])
 def test_secure_aggregation_hides_one_party_among_two(secure, state):
     parties = (*(PartyFacts(name, Role.ACTIVE, 4) for name in "abc"), PartyFacts("server", Role.SERVER, 0))
-    options = {"rounds": 60, "shuffled": "a", "secure_aggregation": secure}
+    own = HorizontalLinearFacts(rounds=60, shuffled=("a",), secure_aggregation=secure)
     held = frozenset({Capability.AVERAGED_WEIGHTS, Capability.KNOWN_CELLS})
-    found = Facts("horizontal-linear", parties, n_rows=20, options=options).seen_by(("a", "server"), held)
+    found = Facts("horizontal-linear", parties, n_rows=20, own=own).seen_by(("a", "server"), held)
     assert HorizontalInversion.assess(found).state is state
 
 

@@ -69,8 +69,9 @@ def audit_model(
     scenario = _scenario(served, hidden, attacks, tuple(defenses), seed)
     classes = np.asarray(getattr(model, "classes_", np.unique(labels)))
     federation = _federation(served, ordered, np.asarray(labels), classes, hidden, scenario)
-    facts = tuple(party.facts for party in federation.parties)
-    planned = plan(federation, scenario.adversaries, scenario.defenses, parties=facts, n_rows=len(values))
+    planned = plan(
+        federation, scenario.adversaries, scenario.defenses, parties=federation.party_facts, n_rows=federation.n_rows
+    )
     key = None if run_key is None else RunKey.from_text(run_key)
     protocol = VerticalPrediction(served)
     audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)

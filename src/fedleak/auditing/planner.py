@@ -84,7 +84,8 @@ def plan(
     runs = []
     for defense in (None, *defenses):
         configured = _configured(federation, defense)
-        facts = _public_facts(configured, defense, parties, n_rows)
+        protocol = PROTOCOLS.get(federation.protocol)
+        facts = protocol.public_facts(configured, defense, parties=parties, n_rows=n_rows)
         tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
         deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
         for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):
@@ -103,15 +104,6 @@ def _configured(federation: Federation, defense: Defense | None) -> Federation:
     except InputError as error:
         raise ScenarioError(f"defense {defense.name}: {error}") from error
     return configured
-
-
-def _public_facts(
-    federation: Federation, defense: Defense | None, parties: tuple[PartyFacts, ...], n_rows: int | None
-) -> Facts:
-    protocol = PROTOCOLS.get(federation.protocol)
-    facts = protocol.with_data(protocol.facts(federation.settings, parties, n_rows), federation)
-    facts = facts.with_max_row_norm(federation.max_row_norm)
-    return defense.declare(facts) if defense else facts
 
 
 def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> Iterator[Task]:
@@ -202,15 +194,16 @@ def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[
 def plan_audit(scenario: Scenario) -> tuple[PlannedRun, ...]:
     """Load the data and plan all runs."""
     federation = build_federation(scenario)
-    n_rows = max(len(party.train.ids) for party in federation.parties)
+    n_rows = federation.n_rows
     batch_size = getattr(scenario.settings, "batch_size", None)
     if batch_size is not None and batch_size > n_rows:
         raise ScenarioError(f"federation.batch_size must be at most the {n_rows} training rows; got {batch_size}")
     for adversary in scenario.adversaries:
         # Drawn once now, so that a declaration that the data cannot meet is told before anything runs.
         draw_knowledge(adversary.knowledge, federation, adversary.parties, public_stream(scenario.seed, "knowledge"))
-    parties = tuple(party.facts for party in federation.parties)
-    return plan(federation, scenario.adversaries, scenario.defenses, parties=parties, n_rows=n_rows)
+    return plan(
+        federation, scenario.adversaries, scenario.defenses, parties=federation.party_facts, n_rows=federation.n_rows
+    )
 
 
 def plan_check(scenario: Scenario) -> tuple[PlannedRun, ...]:

@@ -13,7 +13,7 @@ from fedleak.auditing.advisor import advice
 from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario
-from fedleak.auditing.scenario_file import defense_label, scenario_json
+from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.core.knowledge import Knowledge
@@ -185,7 +185,6 @@ class Audit:
             coalition,
             task.target,
             knowledge,
-            facts=task.facts,
             isolated=self._isolated,
         )
 
@@ -209,7 +208,7 @@ def _folder_name(name: str) -> str:
 
 
 def _label(planned: PlannedRun) -> str | None:
-    return defense_label(planned.defense) if planned.defense else None
+    return planned.defense.label if planned.defense else None
 
 
 MEASURED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})

@@ -222,12 +222,6 @@ def _read_defense(table: Mapping[str, object], place: str) -> Defense:
     return read_spec(cls, {key: value for key, value in table.items() if key != "name"}, place)
 
 
-def defense_label(defense: Defense) -> str:
-    """A defense with its parameters, short enough for a table: gaussian-noise(sigma=20)."""
-    shown = [f"{f.name}={getattr(defense, f.name)!r}" for f in fields(defense) if getattr(defense, f.name) != f.default]
-    return f"{defense.name}({', '.join(shown)})" if shown else defense.name
-
-
 def scenario_json(scenario: Scenario) -> dict[str, object]:
     return {field.name: _json(getattr(scenario, field.name)) for field in fields(scenario) if field.name != "folder"}
 

@@ -10,7 +10,7 @@ import click
 
 from fedleak.auditing.advisor import remedies
 from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protocols, plan_check
-from fedleak.auditing.scenario_file import built_in_scenario, defense_label, load_scenario
+from fedleak.auditing.scenario_file import built_in_scenario, load_scenario
 from fedleak.cli.output import write_json
 from fedleak.core.facts import Facts
 from fedleak.core.finding import SCHEMA_VERSION
@@ -33,7 +33,7 @@ def check_command(scenario: Path | None, json: str | None) -> None:
 
 
 def _tasks(planned: tuple[PlannedRun, ...]) -> list[tuple[str | None, Task]]:
-    return [(defense_label(run.defense) if run.defense else None, task) for run in planned for task in run.tasks]
+    return [(run.defense.label if run.defense else None, task) for run in planned for task in run.tasks]
 
 
 def _assessments(planned: tuple[PlannedRun, ...]) -> list[tuple[tuple[str, ...], str | None, Assessment]]:

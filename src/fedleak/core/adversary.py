@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 
 class Capability(StrEnum):
@@ -35,17 +36,62 @@ class Capability(StrEnum):
 
 
 class SecretKind(StrEnum):
-    LABELS = "labels"
-    FEATURES = "features"
-    RESIDUALS = "residuals"  # per sample and round: model output minus label
-    PARTIAL_SCORES = "partial-scores"  # per sample and round: a party's share of the linear score
-    GRAM = "gram"  # inner products of the victim's rows (or columns)
-    WEIGHTS = "weights"
-    THRESHOLDS = "thresholds"  # split points of a victim's tree nodes
-    RANGES = "ranges"  # intervals that contain the victim's values
-    IMAGES = "images"
-    COLUMN_PRODUCTS = "column-products"  # inner products of columns, and with the labels, over some parties' rows
-    RECORDS = "records"  # whole rows with their labels, of one party or of several together
+    """Each with the words that a report has for it, and what it means for its owner that somebody learns it."""
+
+    LABELS = (
+        "labels",
+        "labels",
+        "The label is what {owner} knows about each person: who defaulted, who is ill, who bought.",
+    )
+    FEATURES = "features", "features", "These are the columns that {owner} was to keep at home."
+    RESIDUALS = (  # per sample and round: model output minus label
+        "residuals",
+        "residuals",
+        "A residual is the model's error on one record: its sign shows a class label, "
+        "and labels and features are solved for from it.",
+    )
+    PARTIAL_SCORES = (  # per sample and round: a party's share of the linear score
+        "partial-scores",
+        "partial scores",
+        "A partial score sums up what {owner}'s columns say about one person, and other attacks start from it.",
+    )
+    GRAM = (  # inner products of the victim's rows (or columns)
+        "gram",
+        "inner products of rows",
+        "Inner products show which of {owner}'s records are alike, and fix its columns up to a rotation: "
+        "a few known cells undo that.",
+    )
+    WEIGHTS = "weights", "model weights", "The weights show how each of {owner}'s columns bears on the outcome."
+    THRESHOLDS = (  # of a victim's tree nodes
+        "thresholds",
+        "split points",
+        "The split points show where {owner}'s columns divide people.",
+    )
+    RANGES = (  # intervals that contain the victim's values
+        "ranges",
+        "value ranges",
+        "The ranges bracket each of {owner}'s values; every further split narrows them.",
+    )
+    IMAGES = "images", "images", "These are the pictures themselves, which {owner} was to keep at home."
+    COLUMN_PRODUCTS = (  # of columns, and with the labels, over some parties' rows
+        "column-products",
+        "inner products of columns",
+        "They count in how many of {owner}'s records two entries occur together; of binary columns they often fix "
+        "every record.",
+    )
+    RECORDS = (  # whole rows with their labels, of one party or of several together
+        "records",
+        "records",
+        "These are whole records of {owner}, with their labels; only their order stays unknown.",
+    )
+
+    words: str
+    consequence: str
+
+    def __new__(cls, value: str, words: str, consequence: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.words, member.consequence = value, words, consequence
+        return member
 
 
 JOINT = "*"  # the owner of what no single party has, such as residuals
@@ -61,8 +107,8 @@ class Secret:
 
 
 def together(owners: Iterable[str]) -> str:
-    """The owner of what several parties hold and nobody can tell apart."""
-    return "+".join(owners)
+    """The owner of what several parties hold and nobody can tell apart; a plus in a name is told from one between."""
+    return "+".join(owner.replace("\\", "\\\\").replace("+", "\\+") for owner in owners)
 
 
 class Symmetry(StrEnum):

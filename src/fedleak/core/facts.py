@@ -7,13 +7,12 @@ Facts come from a scenario or from a view, so ``check`` and ``audit`` share one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import hypot
+from typing import ClassVar, TypeVar
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import read_only
 from fedleak.core.errors import InputError
-from fedleak.core.payload import ScalarValue
 from fedleak.core.steps import DATA_ROLES, Role
 
 
@@ -27,7 +26,22 @@ class PartyFacts:
 
 
 @dataclass(frozen=True)
+class ProtocolFacts:
+    """Base of what only one protocol, or one family of them, has to say; declared in its vocabulary.
+
+    Every field is None by default, which is "unknown": where a protocol says nothing, ``kind()`` is what is known.
+    """
+
+    kind: ClassVar[str]  # on disk
+
+
+OwnT = TypeVar("OwnT", bound=ProtocolFacts)
+
+
+@dataclass(frozen=True)
 class Facts:
+    """What several families have; what one has alone is in ``own``."""
+
     protocol: str
     parties: tuple[PartyFacts, ...]
     n_rows: int | None = None  # of training; of the largest party where parties hold rows of their own
@@ -41,12 +55,20 @@ class Facts:
     cipher: str | None = None
     key_bits: int | None = None
     fraction_bits: int | None = None
-    options: Mapping[str, ScalarValue] = field(default_factory=dict)  # what only one protocol has
+    own: ProtocolFacts | None = None
+    defense: str | None = None  # by name and parameters; what it changes of the other facts stands there
     adversary: tuple[str, ...] = ()
     capabilities: frozenset[Capability] | None = None  # of the adversary
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", read_only(self.options))
+    def of(self, kind: type[OwnT]) -> OwnT:
+        """The protocol's own facts where they are of this kind, and nothing known where they are not."""
+        return self.own if isinstance(self.own, kind) else kind()
+
+    def with_own(self, kind: type[OwnT], **known: object) -> Facts:
+        """The protocol's own facts with these among them."""
+        if self.own is not None and not isinstance(self.own, kind):
+            raise InputError(f"facts of {self.protocol} must be of kind {kind.kind}; got {self.own.kind}")
+        return replace(self, own=replace(self.of(kind), **known))
 
     def party(self, name: str) -> PartyFacts:
         for party in self.parties:

@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from fedleak.core.adversary import Capability
 from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze, positions_of
 from fedleak.core.payload import Table
 
@@ -78,6 +79,12 @@ class Knowledge:
     cells: tuple[KnownCells, ...] = field(default=())
     columns: tuple[KnownColumn, ...] = field(default=())
     samples: tuple[PublicSample, ...] = field(default=())
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it gives whoever has it, besides what the protocol reveals."""
+        given = {Capability.KNOWN_CELLS: self.cells, Capability.PUBLIC_SAMPLE: self.samples}
+        return frozenset(capability for capability, what in given.items() if what)
 
     def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> BoolArray:
         """True where a cell of the owner's table is known: such cells are never scored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fedleak.core.facts import ProtocolFacts
 from fedleak.core.steps import RecordName, Step
 
 
@@ -14,3 +15,4 @@ class Vocabulary:
 
     steps: tuple[Step[Any], ...]
     records: tuple[RecordName, ...]
+    facts: tuple[type[ProtocolFacts], ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Array, ScalarValue
+from fedleak.core.payload import Array
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense, Hook, HookKind, LocalState
 from fedleak.protocols.prediction import vocabulary as prediction
@@ -40,8 +40,7 @@ class Rounding(Defense):
             raise InputError(f"mode of rounding must be one of {', '.join(MODES)}; got {self.mode!r}")
 
     def declare(self, facts: Facts) -> Facts:
-        known: dict[str, ScalarValue] = {"confidence_digits": self.digits, "confidence_rounding": self.mode}
-        return replace(facts, options={**facts.options, **known})
+        return facts.with_own(prediction.PredictionFacts, confidence_digits=self.digits, confidence_rounding=self.mode)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(self._round)
@@ -68,7 +67,7 @@ class ConfidenceNoise(Defense):
             raise InputError(f"sigma of confidence-noise must be above 0; got {self.sigma}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "confidence_noise": self.sigma})
+        return facts.with_own(prediction.PredictionFacts, confidence_noise=self.sigma)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(self._add_noise)
@@ -87,7 +86,7 @@ class TopLabel(Defense):
     acts_at = frozenset({prediction.CONFIDENCES})
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "top_label": True})
+        return facts.with_own(prediction.PredictionFacts, top_label=True)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return at_confidences(_one_hot)

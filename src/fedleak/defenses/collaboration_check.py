@@ -8,7 +8,7 @@ equation fixes many of them (equality-grid).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -56,7 +56,7 @@ class CollaborationCheck(Defense):
             raise InputError(f"bits must be from 0 to the 53 of a double-precision number; got {self.bits}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "collaboration_check": self.max_correlation})
+        return facts.with_own(prediction.PredictionFacts, collaboration_check=self.max_correlation)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         blanked: dict[str, list[int]] = {}

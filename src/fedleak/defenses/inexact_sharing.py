@@ -95,9 +95,9 @@ class DpPaillier(Defense):
 
     def declare(self, facts: Facts) -> Facts:
         """Everybody knows the budget, hence both deviations."""
-        options = {**facts.options, "epsilon": self.epsilon, "delta": self.delta}
+        facts = facts.with_own(linear.LinearFacts, epsilon=self.epsilon, delta=self.delta)
         if facts.n_epochs is None or facts.n_rounds is None or not facts.learning_rate or not facts.batch_size:
-            return replace(facts, score_noise=None, options=options)
+            return replace(facts, score_noise=None)
         levels = self.levels(
             epochs=facts.n_epochs,
             rounds=facts.n_rounds,
@@ -106,7 +106,7 @@ class DpPaillier(Defense):
         )
         by_role = {Role.ACTIVE: levels.active, Role.PASSIVE: levels.passive}
         noisy = {party.name: by_role[party.role] for party in facts.parties if party.role in by_role}
-        return replace(facts, options=options).with_score_noise(noisy)
+        return facts.with_score_noise(noisy)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         levels = self._levels_in(federation)
@@ -167,7 +167,7 @@ class UpdateNoise(Defense):
             raise InputError(f"sigma of update-noise must be above 0; got {self.sigma}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "update_noise": self.sigma})
+        return facts.with_own(averaging.HorizontalLogisticFacts, update_noise=self.sigma)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return _at_updates(federation, self.parties, partial(_add_noise, step=averaging.LOCAL_UPDATE, sigma=self.sigma))
@@ -191,7 +191,7 @@ class SelectiveSharing(Defense):
             raise InputError(f"fraction of selective-sharing must be between 0 and 1; got {self.fraction}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "shared_fraction": self.fraction})
+        return facts.with_own(averaging.HorizontalLogisticFacts, shared_fraction=self.fraction)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         return _at_updates(federation, self.parties, self._select)

@@ -6,7 +6,7 @@ bounds on the passive parties' cells be? A prediction that would pin too many ce
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class LeakCheck(Defense):
             raise InputError(f"width and share of leak-check must be from 0 to 1; got {self.width} and {self.share}")
 
     def declare(self, facts: Facts) -> Facts:
-        return replace(facts, options={**facts.options, "withheld": True})
+        return facts.with_own(prediction.PredictionFacts, withheld=True)
 
     def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
         own = [name for party in federation.with_role(Role.ACTIVE) for name in party.columns]

@@ -25,7 +25,6 @@ from fedleak.report.wording import (
     MODE_MEANING,
     OUTCOME_MEANING,
     OUTCOME_WORDS,
-    SECRET_WORDS,
     claim_words,
     is_captured,
     joined,
@@ -147,7 +146,6 @@ def _environment() -> Environment:
         plain_words=_plain_words,
         score_bar=score_bar,
         scores_cells=scores_cells,
-        secret_words=SECRET_WORDS,
         severity_words=severity_words,
         worst_leak=worst_leak,
     )

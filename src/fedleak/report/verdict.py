@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fedleak.core.adversary import SecretKind
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.finding import Finding, Outcome, Report
 from fedleak.report.cases import Aim, aim, gravity, worst_leak
@@ -24,31 +23,6 @@ from fedleak.report.wording import (
     share_recovered,
     who,
 )
-
-CONSEQUENCES = {
-    SecretKind.LABELS: "The label is what {owner} knows about each person: who defaulted, who is ill, who bought.",
-    SecretKind.FEATURES: "These are the columns that {owner} was to keep at home.",
-    SecretKind.RESIDUALS: (
-        "A residual is the model's error on one record: its sign shows a class label, "
-        "and labels and features are solved for from it."
-    ),
-    SecretKind.PARTIAL_SCORES: (
-        "A partial score sums up what {owner}'s columns say about one person, and other attacks start from it."
-    ),
-    SecretKind.GRAM: (
-        "Inner products show which of {owner}'s records are alike, and fix its columns up to a rotation: "
-        "a few known cells undo that."
-    ),
-    SecretKind.WEIGHTS: "The weights show how each of {owner}'s columns bears on the outcome.",
-    SecretKind.THRESHOLDS: "The split points show where {owner}'s columns divide people.",
-    SecretKind.RANGES: "The ranges bracket each of {owner}'s values; every further split narrows them.",
-    SecretKind.COLUMN_PRODUCTS: (
-        "They count in how many of {owner}'s records two entries occur together; of binary columns they often fix "
-        "every record."
-    ),
-    SecretKind.RECORDS: "These are whole records of {owner}, with their labels; only their order stays unknown.",
-    SecretKind.IMAGES: "These are the pictures themselves, which {owner} was to keep at home.",
-}
 
 
 @dataclass(frozen=True)
@@ -112,7 +86,7 @@ def _meaning(worst: Finding) -> str:
     secret = possessive(worst.secret)
     adversary = who(worst.adversary)
     share = share_recovered(worst)
-    consequence = CONSEQUENCES[worst.secret.kind].format(owner=owner_words(worst.secret))
+    consequence = worst.secret.kind.consequence.format(owner=owner_words(worst.secret))
     whole = worst.is_proved and worst.claim is not None and worst.claim.status == Status.RECOVERED
     if whole or (share is not None and share >= RECOVERS_FROM):
         return f"{consequence} Count {secret} as disclosed to {adversary} for every record that takes part."

@@ -13,19 +13,6 @@ MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
     Mode.ACTIVE: "An active adversary sends what it should not, where that is not noticed.",
 }
-SECRET_WORDS = {
-    SecretKind.LABELS: "labels",
-    SecretKind.FEATURES: "features",
-    SecretKind.RESIDUALS: "residuals",
-    SecretKind.PARTIAL_SCORES: "partial scores",
-    SecretKind.GRAM: "inner products of rows",
-    SecretKind.WEIGHTS: "model weights",
-    SecretKind.THRESHOLDS: "split points",
-    SecretKind.RANGES: "value ranges",
-    SecretKind.IMAGES: "images",
-    SecretKind.COLUMN_PRODUCTS: "inner products of columns",
-    SecretKind.RECORDS: "records",
-}
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
 
@@ -43,12 +30,12 @@ def who(names: Sequence[str]) -> str:
 def possessive(secret: Secret) -> str:
     """``bank's labels``; ``the residuals``, which belong to the federation."""
     whose = "the" if secret.owner == JOINT else f"{secret.owner}'s"
-    return f"{whose} {SECRET_WORDS[secret.kind]}"
+    return f"{whose} {secret.kind.words}"
 
 
 def owned(secret: Secret) -> str:
     """``labels of bank``; ``residuals``."""
-    words = SECRET_WORDS[secret.kind]
+    words = secret.kind.words
     return words if secret.owner == JOINT else f"{words} of {secret.owner}"
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 import numpy as np
 
+from fedleak.core.facts import ProtocolFacts
 from fedleak.core.payload import (
     Array,
     CipherArray,
@@ -26,6 +27,7 @@ from fedleak.core.payload import (
     Table,
     Tree,
 )
+from fedleak.protocols import vocabularies
 from fedleak.storage.codec import (
     BooleanCodec,
     Codec,
@@ -171,6 +173,22 @@ class TaggedCodec(Codec):
             reading.level -= 1
 
 
+class ProtocolFactsCodec(Codec):
+    """By the kinds that the listed protocols' vocabularies declare; a file names a kind, never a module.
+
+    The list is asked each time: a protocol may be added to it while we run.
+    """
+
+    def encode(self, value: object, put: Put) -> object:
+        return self._kinds().encode(value, put)
+
+    def decode(self, value: object, reading: Reading) -> object:
+        return self._kinds().decode(value, reading)
+
+    def _kinds(self) -> TaggedCodec:
+        return TaggedCodec("kind", {facts.kind: facts for words in vocabularies() for facts in words.facts})
+
+
 class OptionalCodec(Codec):
     def __init__(self, item: Codec) -> None:
         self._item = item
@@ -239,6 +257,7 @@ _BY_TYPE: Mapping[Any, Callable[[], Codec]] = {
     int: IntegerCodec,
     float: FloatCodec,
     ScalarValue: ScalarCodec,
+    ProtocolFacts: ProtocolFactsCodec,
 }
 _BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...]], Codec]] = {
     tuple: lambda arguments: ListCodec(codec_for(arguments[0]), tuple),

@@ -23,7 +23,8 @@ from typing import Generic, TypeVar
 from fedleak.core.errors import InputError, RunError
 from fedleak.storage.segments import FOLDER as SEGMENTS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE_VERSIONS = (1, SCHEMA_VERSION)
 FORMAT_NAME = "fedleak"
 
 ContentT = TypeVar("ContentT")

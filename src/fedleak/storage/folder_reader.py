@@ -13,10 +13,19 @@ from typing import Generic, TypeVar, overload
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError
 from fedleak.core.transcript import Keyed
-from fedleak.storage import safe_files, strict_json
+from fedleak.storage import safe_files, strict_json, version_1
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import TaggedCodec, decode
-from fedleak.storage.folder import FORMAT_NAME, HEADER, INDEX, SCHEMA_VERSION, ContentT, FolderKind, Preamble
+from fedleak.storage.folder import (
+    FORMAT_NAME,
+    HEADER,
+    INDEX,
+    READABLE_VERSIONS,
+    SCHEMA_VERSION,
+    ContentT,
+    FolderKind,
+    Preamble,
+)
 from fedleak.storage.safe_files import Limits
 from fedleak.storage.segments import ArrayRef, SegmentReader
 from fedleak.storage.strict_json import Malformed, shown
@@ -68,7 +77,8 @@ class FolderReader(Generic[ContentT]):
                 raise Malformed("header must be an object with the keys preamble and content, and no others")
             reading = Reading(self._limits, _no_arrays)
             preamble = self._checked_preamble(header["preamble"], reading)
-            return preamble, decode(self._kind.content, header["content"], reading)
+            content = header["content"] if preamble.schema_version > 1 else version_1.translated(header["content"])
+            return preamble, decode(self._kind.content, content, reading)
 
     def _checked_preamble(self, value: object, reading: Reading) -> Preamble:
         version = value.get("schema_version") if isinstance(value, dict) else None
@@ -77,8 +87,8 @@ class FolderReader(Generic[ContentT]):
         preamble = decode(Preamble, value, reading)
         if preamble.format != FORMAT_NAME:
             raise Malformed(f"format must be {FORMAT_NAME}; got {shown(preamble.format)}")
-        if preamble.schema_version != SCHEMA_VERSION:
-            raise Malformed(f"schema_version must be {SCHEMA_VERSION}; got {preamble.schema_version}")
+        if preamble.schema_version not in READABLE_VERSIONS:
+            raise Malformed(f"schema_version must be from 1 to {SCHEMA_VERSION}; got {preamble.schema_version}")
         if preamble.kind != self._kind.name:
             raise Malformed(f"kind must be {self._kind.name}; got {shown(preamble.kind)}")
         if not 0 <= preamble.n_entries <= self._limits.n_entries:

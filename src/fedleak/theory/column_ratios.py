@@ -11,6 +11,7 @@ from math import ceil, exp, lgamma, log, log2
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
+from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import (
     Assessment,
     Condition,
@@ -80,8 +81,8 @@ def _shuffled(facts: Facts, n_batches: int | None) -> Condition:
     statement = "batches are drawn anew in every epoch"
     if n_batches == 1:
         return Condition(statement, State.HOLDS, "one batch holds all rows")
-    shuffle = facts.options.get("shuffle")
-    if not isinstance(shuffle, bool):
+    shuffle = facts.of(LinearFacts).shuffle
+    if shuffle is None:
         return Condition(statement, State.UNKNOWN, "not known")
     return Condition(statement, State.HOLDS if shuffle else State.FAILS, f"shuffle = {str(shuffle).lower()}")
 

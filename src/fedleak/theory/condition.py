@@ -86,11 +86,6 @@ def equals(statement: str, actual: str | None, wanted: str) -> Condition:
     return Condition(statement, State.HOLDS if actual == wanted else State.FAILS, f"it is {actual}")
 
 
-def option(facts: Facts, name: str) -> str | None:
-    value = facts.options.get(name)
-    return None if value is None else str(value)
-
-
 def approximated_by(kind: str, facts: Facts) -> Condition:
     return equals(f"the sigmoid is replaced by {APPROXIMATIONS[kind]}", facts.approximation, kind)
 

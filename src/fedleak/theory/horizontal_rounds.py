@@ -12,7 +12,13 @@ from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import Role
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, option, revealed
+from fedleak.protocols.averaging.vocabulary import (
+    SYNCHRONISED,
+    HorizontalFacts,
+    HorizontalLinearFacts,
+    HorizontalLogisticFacts,
+)
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
 
 
 def rounds_needed(n_columns: int, n_batches: int = 1) -> int:
@@ -39,7 +45,9 @@ class LinearUpdate(Theorem):
         return Assessment(
             cls.name,
             (
-                equals("parties send the gradient of one batch", option(facts, "update"), "synchronised"),
+                equals(
+                    "parties send the gradient of one batch", facts.of(HorizontalLogisticFacts).update, SYNCHRONISED
+                ),
                 _enough_rounds(facts),
                 batches_recur(facts, "the others' batches are the same in every round", "dealt anew by "),
                 undisturbed(facts),
@@ -80,9 +88,10 @@ def rows_of_update(facts: Facts) -> int | None:
 def undisturbed(facts: Facts) -> Condition:
     """Neither noise nor a choice of entries stands between the rows and the updates."""
     statement = "updates are sent whole and without noise"
-    if "update" not in facts.options:
+    own = facts.of(HorizontalLogisticFacts)
+    if own.update is None:
         return Condition(statement, State.UNKNOWN, "not a horizontal protocol that is known")
-    noise, share = facts.options.get("update_noise"), facts.options.get("shared_fraction")
+    noise, share = own.update_noise, own.shared_fraction
     if noise:
         return Condition(statement, State.FAILS, f"noise of standard deviation {noise}")
     if share:
@@ -92,10 +101,10 @@ def undisturbed(facts: Facts) -> Condition:
 
 def batches_recur(facts: Facts, statement: str, detail: str = "") -> Condition:
     """Nobody outside deals its rows to batches anew, or each has one batch only; ``detail`` stands before the names."""
-    shuffled = facts.options.get("shuffled")
+    shuffled = facts.of(HorizontalFacts).shuffled
     if shuffled is None:
         return Condition(statement, State.UNKNOWN, "not known")
-    outside = [name for name in str(shuffled).split(",") if name and name not in facts.adversary]
+    outside = [name for name in shuffled if name not in facts.adversary]
     state = State.HOLDS if not outside or n_batches(facts) == 1 else State.FAILS
     return Condition(statement, state, f"{detail}{', '.join(outside) or 'nobody'}")
 
@@ -109,11 +118,11 @@ def _enough_rounds(facts: Facts) -> Condition:
 
 def _usable_rounds(facts: Facts, batches: int) -> int | None:
     """Rounds with all parties outside in them, as many for each batch as the batch with the fewest has."""
-    rounds = facts.options.get("rounds")
-    if not isinstance(rounds, int):
+    own = facts.of(HorizontalLogisticFacts)
+    rounds = own.rounds
+    if rounds is None:
         return None
-    entries = [entry.rpartition(":") for entry in str(facts.options.get("dropouts") or "").split(",") if entry]
-    lost = {int(number) for name, _, number in entries if name not in facts.adversary}
+    lost = {dropout.round for dropout in own.dropouts or () if dropout.party not in facts.adversary}
     if not lost:
         return rounds
     usable = [number % batches for number in range(rounds) if number not in lost]
@@ -133,8 +142,6 @@ class HorizontalInversion(Theorem):
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
         widths = [party.n_features for party in facts.parties if party.role is Role.ACTIVE and party.n_features]
-        rounds = facts.options.get("rounds")
-        n_rounds = int(rounds) if isinstance(rounds, int) else None
         # n (n + 1) / 2 + n unknowns, n equations a round
         needed = None if not widths else (widths[0] + 1) // 2 + 2
         return Assessment(
@@ -143,7 +150,7 @@ class HorizontalInversion(Theorem):
                 revealed(Capability.AVERAGED_WEIGHTS, facts),
                 revealed(Capability.KNOWN_CELLS, facts),
                 _victim_alone(facts),
-                at_most("there are enough rounds to solve for X^T X", needed, n_rounds),
+                at_most("there are enough rounds to solve for X^T X", needed, facts.of(HorizontalFacts).rounds),
                 _excited(facts),
             ),
             conclusion="the victim's rows, if the known cells are enough",
@@ -157,7 +164,7 @@ def _victim_alone(facts: Facts) -> Condition:
     if len(outside) <= 1:
         return Condition(statement, State.HOLDS, f"outside: {', '.join(outside)}")
     server = any(p.role is Role.SERVER and p.name in facts.adversary for p in facts.parties)
-    plain = facts.options.get("secure_aggregation") is False
+    plain = facts.of(HorizontalLinearFacts).secure_aggregation is False
     state = State.HOLDS if server and plain else State.FAILS
     return Condition(
         statement, state, f"outside: {', '.join(outside)}; the server sees single models: {server and plain}"
@@ -166,9 +173,9 @@ def _victim_alone(facts: Facts) -> Condition:
 
 def _excited(facts: Facts) -> Condition:
     statement = "somebody in the coalition draws a new mini-batch in every round"
-    shuffled = facts.options.get("shuffled")
-    if not isinstance(shuffled, str):
+    shuffled = facts.of(HorizontalFacts).shuffled
+    if shuffled is None:
         return Condition(statement, State.UNKNOWN, "not known")
-    mine = [name for name in shuffled.split(",") if name in facts.adversary]
+    mine = [name for name in shuffled if name in facts.adversary]
     detail = ", ".join(mine) or "nobody: the models turn collinear, and rounding decides"
     return Condition(statement, State.HOLDS if mine else State.UNKNOWN, detail)

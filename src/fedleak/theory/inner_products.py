@@ -9,6 +9,7 @@ from __future__ import annotations
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
+from fedleak.protocols.linear.vocabulary import ArbiterFacts, LinearFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, course_known, revealed
 from fedleak.theory.residual_equations import ScoreRecovery
 
@@ -78,7 +79,7 @@ def _shuffled_or_one_batch(facts: Facts) -> Condition:
     statement = "batches are drawn anew in every epoch, or there is one batch only"
     if facts.n_rows is not None and facts.batch_size is not None and facts.batch_size >= facts.n_rows:
         return Condition(statement, State.HOLDS, "one batch of all rows")
-    shuffle = facts.options.get("shuffle")
+    shuffle = facts.of(LinearFacts).shuffle
     if shuffle is None:
         return Condition(statement, State.UNKNOWN, "not known")
     return Condition(statement, State.HOLDS if shuffle else State.UNKNOWN, f"shuffle is {str(shuffle).lower()}")
@@ -122,7 +123,7 @@ class ArbiterCollusion(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        l2 = facts.options.get("l2")
+        l2 = facts.of(ArbiterFacts).l2
         unknowns = None if facts.n_rows is None else facts.n_rows + (1 if l2 else 0)
         return Assessment(
             cls.name,
@@ -140,7 +141,7 @@ class ArbiterCollusion(Theorem):
 
 def _shuffled_batches(facts: Facts) -> Condition:
     statement = "batches are drawn anew in every epoch"
-    shuffle = facts.options.get("shuffle")
+    shuffle = facts.of(LinearFacts).shuffle
     if shuffle is None:
         return Condition(statement, State.UNKNOWN, "not known")
     if facts.batch_size is not None and facts.n_rows is not None and facts.batch_size >= facts.n_rows:

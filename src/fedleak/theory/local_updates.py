@@ -16,7 +16,8 @@ from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals, option, revealed
+from fedleak.protocols.averaging.vocabulary import ASYNCHRONISED, HorizontalLogisticFacts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, equals, revealed
 from fedleak.theory.horizontal_rounds import batches_recur, outside_rows, undisturbed
 
 SAFE_PRODUCT = 1.0  # see exactness_limit
@@ -60,7 +61,9 @@ class LocalUpdate(Theorem):
         return Assessment(
             cls.name,
             (
-                equals("parties take a local step on each batch", option(facts, "update"), "asynchronised"),
+                equals(
+                    "parties take a local step on each batch", facts.of(HorizontalLogisticFacts).update, ASYNCHRONISED
+                ),
                 batches_recur(facts, "the others' batches and their order are the same in every round"),
                 _small_rate(facts),
                 undisturbed(facts),

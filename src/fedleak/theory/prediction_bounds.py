@@ -16,7 +16,8 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
 from fedleak.models.tree_models import TreeModel
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, option, revealed
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
 
 
 class ExactEquations(Theorem):
@@ -32,7 +33,7 @@ class ExactEquations(Theorem):
         return Assessment(
             cls.name,
             (
-                equals("the model is a logistic regression", option(facts, "model"), "logistic"),
+                equals("the model is a logistic regression", facts.of(PredictionFacts).model, "logistic"),
                 at_most("unknown columns are at most the classes less one", unknown, n_classes and n_classes - 1),
                 revealed(Capability.MODEL, facts),
                 revealed(Capability.PREDICTIONS, facts),
@@ -53,14 +54,20 @@ def n_unknown_columns(facts: Facts) -> int | None:
 
 
 def classes_of(facts: Facts) -> int | None:
-    n_classes = facts.options.get("n_classes")
-    return n_classes if isinstance(n_classes, int) and n_classes > 1 else None
+    n_classes = facts.of(PredictionFacts).n_classes
+    return n_classes if n_classes is not None and n_classes > 1 else None
 
 
 def exact_confidences(facts: Facts) -> Condition:
     statement = "confidences are revealed as they are"
-    names = ("confidence_digits", "confidence_noise", "top_label", "withheld")
-    changed = [name for name in names if facts.options.get(name)]
+    own = facts.of(PredictionFacts)
+    declared = {
+        "confidence_digits": own.confidence_digits is not None,
+        "confidence_noise": bool(own.confidence_noise),
+        "top_label": bool(own.top_label),
+        "withheld": bool(own.withheld),
+    }
+    changed = [name for name, is_declared in declared.items() if is_declared]
     state = State.FAILS if changed else State.HOLDS
     return Condition(statement, state, f"a defense declares {', '.join(changed)}" if changed else "no defense on them")
 

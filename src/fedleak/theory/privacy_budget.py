@@ -12,6 +12,7 @@ from math import log, sqrt
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
+from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, approximated_by, at_most
 from fedleak.theory.score_noise import noise_conditions
 
@@ -79,9 +80,9 @@ class GaussianMechanism(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        epsilon = facts.options.get("epsilon")
+        epsilon = facts.of(LinearFacts).epsilon
         statement = "epsilon is between 0 and 1"
-        if not isinstance(epsilon, float):
+        if epsilon is None:
             condition = Condition(statement, State.UNKNOWN, "no privacy budget is declared")
         else:
             condition = Condition(statement, State.HOLDS if 0 < epsilon < 1 else State.FAILS, f"epsilon = {epsilon:g}")

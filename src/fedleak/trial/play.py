@@ -36,29 +36,27 @@ class Played:
     """A run that took place, with everything that was public about it."""
 
     federation: Federation  # as the defense configures it
+    protocol: Protocol  # that ran it
     run: Run
-    facts: Facts  # public, with what the defense declares of itself
     randomness: Randomness  # never part of a view
     seconds: float
     _chambers: dict[tuple[str, ...], Chamber] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
 
-    def seen_by(self, coalition: tuple[str, ...]) -> Facts:
-        """The public facts, with what this coalition has to work with."""
-        protocol = PROTOCOLS.get(self.federation.protocol)
-        return self.facts.seen_by(coalition, protocol.reveals(self.federation.settings, self.facts.parties, coalition))
+    @property
+    def facts(self) -> Facts:
+        """Public, with what the defense declares of itself."""
+        return self.run.transcript.facts
 
-    def view(
-        self,
-        coalition: tuple[str, ...],
-        target: Secret,
-        knowledge: Knowledge | None = None,
-        *,
-        facts: Facts | None = None,
-    ) -> View:
-        """What the coalition sees. ``facts`` in place of its own, where a plan has them already."""
-        return self.run.view(coalition, target, facts or self.seen_by(coalition), knowledge=knowledge)
+    def seen_by(self, coalition: tuple[str, ...], knowledge: Knowledge | None = None) -> Facts:
+        """The public facts, with what this coalition has to work with."""
+        revealed = self.protocol.reveals(self.federation.settings, self.facts.parties, coalition)
+        return self.facts.seen_by(coalition, revealed | (knowledge or Knowledge()).capabilities)
+
+    def view(self, coalition: tuple[str, ...], target: Secret, knowledge: Knowledge | None = None) -> View:
+        """What the coalition sees."""
+        return self.run.view(coalition, target, self.seen_by(coalition, knowledge), knowledge=knowledge)
 
     def attempt(
         self,
@@ -67,7 +65,6 @@ class Played:
         target: Secret,
         knowledge: Knowledge | None = None,
         *,
-        facts: Facts | None = None,
         scores: bool = True,
         repeat: int = 0,
         limits: Limits = NO_LIMITS,
@@ -79,7 +76,7 @@ class Played:
         ``isolated`` False runs it right here, for a debugger.
         """
         kind = attack if isinstance(attack, type) else type(attack)
-        view = self.view(coalition, target, knowledge, facts=facts)
+        view = self.view(coalition, target, knowledge)
         rng = self.randomness.attack(kind.name, coalition, str(target), repeat)
         known = view.knowledge  # as declared: in this process an attack could put something else there
         apart = isolated and can_isolate()
@@ -157,8 +154,8 @@ def play(
     hooks: tuple[Hook[Any], ...] = defense.hooks(configured) if defense else ()
     if deviation is not None and deviating is not None:
         hooks += deviation.hooks(deviating)
+    facts = runner.public_facts(configured, defense, parties=configured.party_facts, n_rows=configured.n_rows)
+    taken = MemorySink() if sink is None else sink
     began = time.perf_counter()
-    run = runner.run(configured, randomness=randomness, hooks=hooks, sink=MemorySink() if sink is None else sink)
-    seconds = time.perf_counter() - began
-    facts = run.transcript.facts
-    return Played(configured, run, defense.declare(facts) if defense else facts, randomness, seconds)
+    run = runner.run(configured, facts=facts, randomness=randomness, hooks=hooks, sink=taken)
+    return Played(configured, runner, run, randomness, time.perf_counter() - began)

@@ -21,11 +21,8 @@ from horizontal import binary, federation, train, view_of
 def attacked(attack, tables, settings, coalition=("hospital",), target="clinic", defense=None, seed=1):
     fed = federation(tables, settings)
     hooks = defense.hooks(fed) if defense else ()
-    result = train(fed, hooks=hooks, seed=seed)
-    options = {}
-    if defense:
-        options = dict(defense.declare(result.transcript.facts).options)
-    view = view_of(result, coalition, Secret(attack.produces, target), **options)
+    result = train(fed, hooks=hooks, seed=seed, defense=defense)
+    view = view_of(result, coalition, Secret(attack.produces, target))
     guess = attack().run(view, rng=np.random.default_rng(0))
     return guess, result.truth.of(Secret(attack.produces, target))
 

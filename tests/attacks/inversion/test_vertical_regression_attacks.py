@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import federations
 from fedleak.attacks import ATTACKS
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status
@@ -14,8 +15,6 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.oracle import LiveOracle
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiterSettings, VerticalLogisticArbiterSettings
@@ -59,7 +58,7 @@ def attack(
 ):
     """Run the protocol, then the attack; returns the guess and the truth."""
     protocol = PROTOCOLS.get(setup.protocol)
-    run = protocol().run(setup, randomness=Randomness.published(seed), hooks=hooks, sink=MemorySink())
+    run = federations.run(setup, seed=seed, hooks=hooks, protocol=protocol())
     facts = run.transcript.facts
     seen = facts.seen_by(coalition, protocol.reveals(setup.settings, facts.parties, coalition))
     secret = Secret(kind, "fintech")
@@ -181,7 +180,7 @@ def test_the_arbiter_with_too_few_rounds_says_so():
 def test_a_service_with_a_budget_leaves_weights_open():
     setup = federation(LINEAR)
     protocol = PROTOCOLS.get(LINEAR)
-    run = protocol().run(setup, randomness=Randomness.published(1), hooks=(), sink=MemorySink())
+    run = federations.run(setup, protocol=protocol())
     service = run.services["partial-score:fintech"]
     oracle = LiveOracle(replace(service.spec, budget=2), service.serve)
     secret = Secret(SecretKind.WEIGHTS, "fintech")

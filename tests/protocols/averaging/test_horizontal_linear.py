@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from federations import run
 from fedleak.attacks import ATTACKS
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status
@@ -12,8 +13,6 @@ from fedleak.core.errors import InputError
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
-from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinear, HorizontalLinearSettings
 
 
@@ -28,10 +27,6 @@ def federation(counts: dict[str, int], n_columns: int = 4, seed: int = 0, **chan
     parties.append(Party("hub", Role.SERVER, (), Slice(np.zeros(0, dtype=np.int64), np.zeros((0, 0)))))
     defaults = {"rounds": 80, "batch_size": 5, "shuffled": ("a",), "learning_rate": 0.1}
     return Federation(HorizontalLinear.name, tuple(parties), HorizontalLinearSettings(**{**defaults, **changes}))
-
-
-def run(setup: Federation):
-    return HorizontalLinear().run(setup, randomness=Randomness.published(1), hooks=(), sink=MemorySink())
 
 
 def payloads(result, step: str) -> list[np.ndarray]:

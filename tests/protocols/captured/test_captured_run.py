@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from captured_runs import GIVEN, part, stored
+from captured_runs import GIVEN, part, replayed, stored
 from fedleak.auditing.captured_audit import plan_captured
 from fedleak.auditing.runner import Audit
 from fedleak.core.errors import InputError, UnknownNameError
@@ -20,7 +20,6 @@ from fedleak.protocols.captured.captured import CapturedRun, CapturedSettings
 from fedleak.protocols.linear.vocabulary import SHARED_SCORE
 from fedleak.recorder import Recorder
 from fedleak.storage.capture_and_truth import save_truth
-from fedleak.trial.play import play
 from fedleak.trial.progress import Silent
 
 
@@ -34,7 +33,7 @@ def audited(transcript: Path, truth: Path | None = None, *attacks: str) -> dict[
 def test_replaying_goes_through_play_and_gives_what_was_captured(tmp_path, small):
     _, result = small
     settings = CapturedSettings(str(stored(result, tmp_path / "capture")))
-    played = play(Federation("captured", (), settings), Randomness.published(0))
+    played = replayed(tmp_path / "capture")
     assert len(played.run.transcript.messages) == len(result.transcript.messages)
     assert played.seen_by(("fintech",)).capabilities == CapturedRun.reveals(settings, (), ("fintech",))
     assert played.facts.batch_size == 6
@@ -46,7 +45,11 @@ def test_a_run_that_is_over_takes_no_hook(tmp_path, small):
     hook = Hook(SHARED_SCORE, HookKind.SEND, "bank", lambda value, local, rng: value)
     with pytest.raises(InputError, match="is over"):
         CapturedRun().run(
-            Federation("captured", (), settings), randomness=Randomness.published(0), hooks=(hook,), sink=MemorySink()
+            Federation("captured", (), settings),
+            facts=small[1].transcript.facts,
+            randomness=Randomness.published(0),
+            hooks=(hook,),
+            sink=MemorySink(),
         )
 
 

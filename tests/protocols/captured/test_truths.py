@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 
 import horizontal
-from captured_runs import GIVEN, part, stored
+from captured_runs import GIVEN, part, replayed, stored
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.auditing.captured_audit import plan_captured
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.errors import DataError
-from fedleak.core.whole.federation import Federation
-from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import Truth
-from fedleak.protocols.captured.captured import CapturedSettings
 from fedleak.protocols.captured.derived_truth import derived_truth
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.recorder import Recorder
 from fedleak.storage.capture_and_truth import save_truth
-from fedleak.trial.play import play
 from prediction_runs import run_prediction, unit_federation
 
 
@@ -119,8 +115,7 @@ def bare(folder: Path) -> Path:
 
 def test_a_truth_in_csv(tmp_path):
     (tmp_path / "truth.csv").write_text(CSV)
-    settings = CapturedSettings(str(bare(tmp_path / "c")), str(tmp_path / "truth.csv"))
-    truth = play(Federation("captured", (), settings), Randomness.published(0)).run.truth
+    truth = replayed(bare(tmp_path / "c"), tmp_path / "truth.csv").run.truth
     assert truth.of(Secret(SecretKind.LABELS, "bank")).values.tolist() == [[0], [1]]
     features = truth.of(Secret(SecretKind.FEATURES, "fintech"))
     assert (features.columns, features.ids.tolist()) == (("a", "b"), [1, 2])
@@ -131,8 +126,7 @@ def test_columns_that_the_transcript_names_need_no_prefix_and_keep_its_order(tmp
     with Recorder(tmp_path / "c", {"bank": "active", "fintech": "passive"}) as recorder:
         recorder.record("fintech", "features", np.ones((2, 2)), ids=[1, 2], columns=["b", "a"])
     (tmp_path / "truth.csv").write_text("id,a,b\n1,5,6\n2,7,8\n")
-    settings = CapturedSettings(str(tmp_path / "c"), str(tmp_path / "truth.csv"))
-    truth = play(Federation("captured", (), settings), Randomness.published(0)).run.truth
+    truth = replayed(tmp_path / "c", tmp_path / "truth.csv").run.truth
     features = truth.of(Secret(SecretKind.FEATURES, "fintech"))
     assert (features.columns, features.values.tolist()) == (("b", "a"), [[6, 5], [8, 7]])
 
@@ -166,6 +160,5 @@ def test_a_truth_without_the_trained_rows_is_told(tmp_path, small):
     _, result = small
     save_truth(part(result.truth, *GIVEN), tmp_path / "truth")
     other = run(vertical({"bank": 3, "fintech": 8}, sealed(epochs=2), n_rows=30))
-    settings = CapturedSettings(str(stored(other, tmp_path / "c")), str(tmp_path / "truth"))
     with pytest.raises(DataError, match="must have every row of a batch"):
-        play(Federation("captured", (), settings), Randomness.published(0))
+        replayed(stored(other, tmp_path / "c"), tmp_path / "truth")

@@ -11,6 +11,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.transcript import EVERYONE
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.linear.vertical_logistic import VerticalLogistic
+from fedleak.protocols.linear.vocabulary import VerticalLogisticFacts
 
 WIDTHS = {"bank": 3, "fintech": 4}
 
@@ -43,7 +44,7 @@ def test_the_ideal_oracle_is_marked_and_sends_no_ciphertexts():
     federation = vertical(WIDTHS, sealed(approximation="piecewise"))
     result = run(federation)
     assert "ideal oracle" in result.notes[0]
-    assert result.transcript.facts.options["gradients"] == "ideal-oracle"
+    assert result.transcript.facts.of(VerticalLogisticFacts).gradients == "ideal-oracle"
     assert {m.step for m in result.transcript.messages} == {"train.batch"}
     revealed = VerticalLogistic.reveals(federation.settings, result.transcript.facts.parties, ("fintech",))
     assert Capability.CIPHERTEXTS not in revealed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.attacks.residuals.own_side import number_option, rate_of
+from fedleak.attacks.residuals.own_side import l2_of, rate_of
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
@@ -123,7 +123,7 @@ def _read(view: View) -> _System:
         raise MissingFromViewError("the view holds no round with a batch, its residuals and the victim's gradient")
     ids = np.unique(np.concatenate([batches[number] for number in rounds]))
     position = positions_of(ids)
-    l2 = number_option(view.facts, "l2", 0.0)
+    l2 = l2_of(view.facts)
     design = np.zeros((len(rounds), len(ids) + (1 if l2 else 0)))
     targets = np.zeros((len(rounds), len(gradients[rounds[0]])))
     walked = np.zeros(targets.shape[1])

@@ -87,17 +87,17 @@ def observations(view: View) -> Observations:
     if not models:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
     stacked, rounds = np.array(updates), np.array(numbers, dtype=np.int64)
-    decay = facts.options.get("rate_decay")
+    own_facts = facts.of(averaging.HorizontalLogisticFacts)
     rate = facts.learning_rate if facts.learning_rate is not None else 1.0
     return Observations(
         np.array(models),
         _cleaned(stacked, facts.fraction_bits),
-        np.asarray(rate / (1 + (float(decay) if decay else 0.0) * rounds), dtype=np.float64),
+        np.asarray(rate / (1 + (own_facts.rate_decay or 0.0) * rounds), dtype=np.float64),
         rounds,
         _outsiders(view),
         _noise(stacked, facts.fraction_bits),
-        facts.options.get("update") == "asynchronised",
-        facts.options.get("shared_fraction") is not None,
+        own_facts.update == averaging.ASYNCHRONISED,
+        own_facts.shared_fraction is not None,
     )
 
 
@@ -115,12 +115,12 @@ def _noise(updates: FloatArray, fraction_bits: int | None) -> float:
 
 def _outsiders(view: View) -> tuple[Outsider, ...]:
     facts = view.facts
-    again = str(facts.options.get("shuffled") or "").split(",")
+    again = facts.of(averaging.HorizontalFacts).shuffled or ()
     found = []
     for message in view.at(averaging.ROW_COUNT):
         if message.sender not in view.coalition and isinstance(message.payload, Scalar):
             n_rows = int(message.payload.value or 0)
-            size = min(int(facts.options.get("batch_size") or n_rows), n_rows)
+            size = min(facts.batch_size or n_rows, n_rows)
             sizes = tuple(min(size, n_rows - start) for start in range(0, n_rows, size))
             found.append(Outsider(n_rows, sizes, message.sender in again))
     if not found:

@@ -29,6 +29,7 @@ from fedleak.models.inversion.equations import (
     rounding_errors,
 )
 from fedleak.models.score_models import LinearModel, Link
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 from fedleak.theory.prediction_bounds import ExactEquations
 
 ZERO_FLOOR = 1e-9
@@ -84,8 +85,9 @@ def _proof(case: PredictionCase, solved: Solved) -> str:
 
 def predicted(facts: Facts) -> Prediction:
     """Exact where the theorem holds; some information wherever a linear model is revealed."""
-    if facts.options.get("model") not in (None, "logistic"):
-        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {facts.options['model']}, not linear",))
+    model = facts.of(PredictionFacts).model
+    if model not in (None, "logistic"):
+        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not linear",))
     return from_assessment(ExactEquations.assess(facts), if_fails=Verdict.PARTIAL)
 
 

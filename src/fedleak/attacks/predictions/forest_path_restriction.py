@@ -22,6 +22,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.inversion.tree_paths import TreePaths, tree_paths
 from fedleak.models.tree_models import ForestModel, TreeOutput
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ForestPathRestriction(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        model = facts.options.get("model")
+        model = facts.of(PredictionFacts).model
         if model not in (None, "forest"):
             return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a forest",))
         return Prediction(Verdict.PARTIAL, ("vote counts rule leaves out; how many, no theorem says",))

@@ -22,6 +22,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.inversion.tree_paths import TreePaths, candidate_paths, log_volumes, tree_paths
 from fedleak.models.tree_models import TreeModel
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
 
 class Pick(StrEnum):
@@ -140,7 +141,7 @@ class PathRestriction(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        model = facts.options.get("model")
+        model = facts.of(PredictionFacts).model
         if model not in (None, "tree"):
             return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not a single tree",))
         if (hidden := model_not_revealed(cls.requires, facts)) is not None:

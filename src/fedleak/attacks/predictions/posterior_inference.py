@@ -23,6 +23,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.joint_training import load_torch
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
 SMALL = GeneratorOptions(hidden=(200, 100), epochs=40, learning_rate=3e-4)
 MOST_GENERATED = 0.5  # weight of the generator's answer where a row's equations fix nothing
@@ -65,7 +66,7 @@ class PosteriorInference(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         if (hidden := model_not_revealed(cls.requires, facts)) is not None:
             return hidden
-        if facts.options.get("model") == "logistic":
+        if facts.of(PredictionFacts).model == "logistic":
             return EqualityBayes.predict(facts)
         return Prediction(Verdict.PARTIAL, ("as good as own columns and predictions tell of the others",))
 

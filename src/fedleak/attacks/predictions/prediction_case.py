@@ -160,13 +160,9 @@ def read_case(view: View) -> PredictionCase:
 
 
 def release_of(view: View) -> Release:
-    options = view.facts.options
-    digits, noise = options.get("confidence_digits"), options.get("confidence_noise")
+    own = view.facts.of(prediction.PredictionFacts)
     return Release(
-        int(digits) if isinstance(digits, int) else None,
-        options.get("confidence_rounding") == "down",
-        float(noise) if isinstance(noise, int | float) else 0.0,
-        options.get("top_label") is True,
+        own.confidence_digits, own.confidence_rounding == "down", own.confidence_noise or 0.0, own.top_label is True
     )
 
 
@@ -202,7 +198,7 @@ def _rows_of(table: Table, ids: IntArray) -> FloatArray:
 def _box(view: View, hidden: list[str]) -> tuple[FloatArray, FloatArray, bool]:
     """Low and span of each unknown column: from declared knowledge, or the unit box that everybody knows of."""
     known = {column.column: (column.low, column.high) for column in view.knowledge.columns}
-    unit = view.facts.options.get("unit_box") is True
+    unit = view.facts.of(prediction.PredictionFacts).unit_box is True
     low, high = np.zeros(len(hidden)), np.ones(len(hidden))
     has_box = True
     for index, name in enumerate(hidden):

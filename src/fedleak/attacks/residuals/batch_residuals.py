@@ -214,7 +214,7 @@ class _Member:
         self._labels = view.table(LABELS, name).values[:, 0] if _has_record(view, LABELS, name) else None
         facts = view.facts
         self.is_exact = (
-            facts.options.get("gradients") == "encrypted-exchange"
+            facts.of(linear.VerticalLogisticFacts).gradients == "encrypted-exchange"
             and facts.approximation == "taylor"
             and facts.fraction_bits is not None
             and set(self.gradients) <= set(self._weights)

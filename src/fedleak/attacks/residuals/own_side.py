@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray, positions_of
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Array
@@ -84,8 +84,8 @@ class OwnNoise:
     """What the members' noise adds to residuals. None where residuals are not linear in the scores."""
 
     def __init__(self, view: View) -> None:
-        slope = view.facts.options.get("residual_slope")
-        self._slope = float(slope) if isinstance(slope, int | float) else 0.0
+        residual = view.facts.of(linear.LinearFacts).residual
+        self._slope = 0.0 if residual is None else residual.slope
         self._members = view.coalition
         self._through_arbiter = any(party.role is Role.ARBITER for party in view.facts.parties)
         self._noise = {
@@ -141,7 +141,7 @@ class OwnMember:
             return self.pushes[number]
         return self.pushes[number] - self._rounded(l2 * self.before(number))
 
-    def share(self, rows: IntArray, number: int, form: ResidualForm, noise: FloatArray | float) -> FloatArray:
+    def share(self, rows: IntArray, number: int, form: linear.LinearResidual, noise: FloatArray | float) -> FloatArray:
         """The member's own part of the residual, with the noise that it added before it was encoded."""
         score = self.features[rows] @ self.before(number)
         if self.labels is not None:
@@ -202,7 +202,7 @@ def rate_of(facts: Facts, round_number: int) -> float:
     """The learning rate of a round; with decay it is divided by sqrt(1 + epoch)."""
     if facts.learning_rate is None:
         raise MissingFromViewError("the learning rate must be public; it is not among the facts")
-    if not facts.options.get("decay"):
+    if not facts.of(linear.ArbiterFacts).decay:
         return facts.learning_rate
     if not facts.n_rows or not facts.batch_size:
         raise MissingFromViewError("with decay, the number of rows and the batch size must be public")
@@ -211,31 +211,16 @@ def rate_of(facts: Facts, round_number: int) -> float:
 
 def shrink_of(facts: Facts, round_number: int) -> float:
     """1 - rate l2: the factor on the weights in a step with L2 regularisation."""
-    return 1.0 - rate_of(facts, round_number) * number_option(facts, "l2", 0.0)
+    return 1.0 - rate_of(facts, round_number) * l2_of(facts)
 
 
-def number_option(facts: Facts, name: str, default: float | None = None) -> float:
-    value = facts.options.get(name, default)
-    if not isinstance(value, int | float):
-        raise MissingFromViewError(f"the public facts of {facts.protocol} must hold the number {name!r}")
-    return float(value)
+def l2_of(facts: Facts) -> float:
+    return facts.of(linear.ArbiterFacts).l2 or 0.0
 
 
-@dataclass(frozen=True)
-class ResidualForm:
-    """d = slope * (sum of all scores - target), target = scale * label + shift."""
-
-    slope: float
-    target_scale: float
-    target_shift: float
-
-    @classmethod
-    def of(cls, facts: Facts) -> ResidualForm:
-        return cls(
-            number_option(facts, "residual_slope"),
-            number_option(facts, "target_scale"),
-            number_option(facts, "target_shift"),
-        )
-
-    def target(self, labels: AnyArray) -> FloatArray:
-        return np.asarray(self.target_scale * labels + self.target_shift, dtype=np.float64)
+def residual_of(facts: Facts) -> linear.LinearResidual:
+    """Of a protocol whose residuals are linear in the scores."""
+    found = facts.of(linear.LinearFacts).residual
+    if found is None:
+        raise MissingFromViewError(f"the public facts of {facts.protocol} must say how residuals follow from scores")
+    return found

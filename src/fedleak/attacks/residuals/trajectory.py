@@ -24,12 +24,12 @@ from fedleak.attacks.residuals.outside_scores import SENSITIVITY, OutsideScores,
 from fedleak.attacks.residuals.own_side import (
     OwnMember,
     OwnNoise,
-    ResidualForm,
     hold_labels,
     hold_steps,
-    number_option,
+    l2_of,
     own_members,
     rate_of,
+    residual_of,
 )
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
@@ -38,6 +38,7 @@ from fedleak.core.payload import Array
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
 from fedleak.protocols.linear import vocabulary as linear
+from fedleak.protocols.linear.vocabulary import LinearResidual
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
     members = own_members(view)
     ids = members[0].ids
     position = positions_of(ids)
-    form, l2 = ResidualForm.of(view.facts), number_option(view.facts, "l2", 0.0)
+    form, l2 = residual_of(view.facts), l2_of(view.facts)
     noise = OwnNoise(view)
     rounds, numbers = [], []
     worst, errors = 1.0, []
@@ -185,7 +186,7 @@ def _grid_residuals(
     return np.rint(residuals / grid) * grid, 0.0
 
 
-def _error_on_the_grid(view: View, form: ResidualForm, solving: float) -> float:
+def _error_on_the_grid(view: View, form: LinearResidual, solving: float) -> float:
     """Standard deviation of a score's error: the victim's rounding, the solve's own error, declared noise."""
     bits = view.facts.fraction_bits
     rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
@@ -205,7 +206,7 @@ def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotId
         return NotIdentified("no batch has as many independent equations as rows, so no score is determined", 0)
     noise = _error_by_residuals(view, found, len(rounds))
     slope = 1 / SENSITIVITY[approximation_of(view)]
-    l2 = number_option(view.facts, "l2", 0.0)
+    l2 = l2_of(view.facts)
     return found.row_ids, Trajectory(len(found.row_ids), l2, tuple(rounds), noise, slope)
 
 

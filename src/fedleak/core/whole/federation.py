@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from fedleak.core.adversary import JOINT
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
 from fedleak.core.errors import InputError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.steps import Role
+from fedleak.core.transcript import EVERYONE
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,22 @@ class Federation:
     parties: tuple[Party, ...]
     settings: Settings
     max_row_norm: float | None = None  # what the preprocessing guarantees of whole rows, over all parties
+
+    def __post_init__(self) -> None:
+        if any(party.name in (JOINT, EVERYONE) for party in self.parties):
+            raise InputError(
+                f'a party must not be called "{JOINT}", which stands for everybody in messages and for nobody in '
+                "particular as the owner of a secret; give it another name"
+            )
+
+    @property
+    def party_facts(self) -> tuple[PartyFacts, ...]:
+        return tuple(party.facts for party in self.parties)
+
+    @property
+    def n_rows(self) -> int:
+        """Of training; of the largest party where parties hold rows of their own."""
+        return max(len(party.train.ids) for party in self.parties)
 
     def party(self, name: str) -> Party:
         for party in self.parties:

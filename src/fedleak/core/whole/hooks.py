@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -73,6 +73,13 @@ class Defense(ABC):
     reference: ClassVar[Reference]
     changes: ClassVar[frozenset[str]] = frozenset()  # settings
     acts_at: ClassVar[frozenset[Step[Any]]] = frozenset()
+
+    @property
+    def label(self) -> str:
+        """The defense with its parameters, short enough for a table: gaussian-noise(sigma=20)."""
+        changed = [field for field in fields(self) if getattr(self, field.name) != field.default]
+        shown = [f"{field.name}={getattr(self, field.name)!r}" for field in changed]
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
 
     def configure(self, federation: Federation) -> Federation:
         return federation

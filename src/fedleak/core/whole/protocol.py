@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from fedleak.core.adversary import Capability
@@ -38,8 +38,31 @@ class Protocol(ABC):
         return f"{defense.name} needs {' and '.join(lacking)}, which {cls.name} does not have" if lacking else None
 
     @abstractmethod
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
-        """Run the federation; every message and every party's own records go through the sink."""
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
+        """Run the federation; every message and every party's own records go through the sink.
+
+        ``facts`` are what is public of it; the sink is finished with them.
+        """
+
+    @classmethod
+    def public_facts(
+        cls,
+        federation: Federation,
+        defense: Defense | None = None,
+        *,
+        parties: tuple[PartyFacts, ...],
+        n_rows: int | None,
+    ) -> Facts:
+        """What everybody knows of a federation that is configured for a defense, with what that declares.
+
+        Plan, view and transcript hold these, and nobody makes any others. ``parties`` and ``n_rows`` are what is known
+        of the federation; without data that is less than it holds.
+        """
+        facts = cls.with_data(cls.facts(federation.settings, parties, n_rows), federation)
+        facts = facts.with_max_row_norm(federation.max_row_norm)
+        return replace(defense.declare(facts), defense=defense.label) if defense else facts
 
     @classmethod
     @abstractmethod

@@ -12,7 +12,8 @@ from fedleak.core.attack import Guess, Reference, Status
 from fedleak.core.whole.randomness import public_stream
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2019.chain import attempt, coin_rows, inner_products_exact, main_score, run, two_parties
-from fedleak.protocols.averaging.horizontal_training import ASYNCHRONISED, HorizontalLogisticSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.averaging.vocabulary import ASYNCHRONISED
 from fedleak.trial.progress import Progress
 
 COLUMNS, BATCHES, BATCH_ROWS = 20, 4, 11

@@ -90,7 +90,7 @@ def _solid_rank(values: FloatArray) -> int:
 
 def _rate(own: FloatArray, theirs: FloatArray, n_fake: int, logistic: bool, shuffled: bool) -> float:
     """A share of the largest stable step: 2 over the largest curvature of the whole model."""
-    slope = (LOGISTIC if logistic else LINEAR).slope
+    slope = (LOGISTIC if logistic else LINEAR).residual.slope
     curvature = float(np.linalg.norm(np.hstack([own, theirs]), 2) ** 2) / len(own) + n_fake * FAKE_SCALE**2
     return (SHUFFLED_STEP if shuffled else RECURRING_STEP) / (slope * curvature)
 

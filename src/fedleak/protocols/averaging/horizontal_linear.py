@@ -19,7 +19,7 @@ from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, ScalarValue
+from fedleak.core.payload import Array
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -78,7 +78,9 @@ class HorizontalLinear(Protocol):
         }
     )
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = settings_of(HorizontalLinear.name, HorizontalLinearSettings, federation.settings)
         parties, server = row_parties(federation, settings.shuffled)
         weights = train_on_rows(
@@ -91,19 +93,16 @@ class HorizontalLinear(Protocol):
             hooks=hooks,
             sink=sink,
         )
-        n_rows = max(len(party.train.ids) for party in parties)
-        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
+        captured = sink.finish(facts)
         return Run(captured.transcript, captured.locals, _truth(parties), _utility(parties, weights))
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = settings_of(HorizontalLinear.name, HorizontalLinearSettings, settings)
-        options: dict[str, ScalarValue] = {
-            "rounds": own.rounds,
-            "shuffled": ",".join(own.shuffled),
-            "secure_aggregation": own.secure_aggregation,
-        }
-        return horizontal_facts(cls.name, own, parties, n_rows, approximation="exact", options=options)
+        given = settings_of(HorizontalLinear.name, HorizontalLinearSettings, settings)
+        own = averaging.HorizontalLinearFacts(
+            rounds=given.rounds, shuffled=given.shuffled, secure_aggregation=given.secure_aggregation
+        )
+        return horizontal_facts(cls.name, given, parties, n_rows, approximation="exact", own=own)
 
     @classmethod
     def reveals(

@@ -19,7 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, Scalar, ScalarValue
+from fedleak.core.payload import Array, Scalar
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
 from fedleak.core.whole.hooks import Hook
@@ -31,7 +31,6 @@ from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import (
-    SYNCHRONISED,
     HorizontalLogisticSettings,
     RowMember,
     horizontal_facts,
@@ -76,9 +75,11 @@ class HorizontalLogistic(Protocol):
         }
     )
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
-        parties, server = row_parties(federation, settings.shuffled, settings.ever_lost)
+        parties, server = row_parties(federation, settings.shuffled, [lost.party for lost in settings.losses])
         if settings.recovery_threshold:
             check_threshold(settings.recovery_threshold, len(parties))
         weights = train_on_rows(
@@ -91,8 +92,7 @@ class HorizontalLogistic(Protocol):
             hooks=hooks,
             sink=sink,
         )
-        n_rows = max(len(party.train.ids) for party in parties)
-        captured = sink.finish(self.facts(settings, tuple(party.facts for party in federation.parties), n_rows))
+        captured = sink.finish(facts)
         utility = {
             "train_accuracy": accuracy(parties, weights, test=False),
             "test_accuracy": accuracy(parties, weights, test=True),
@@ -102,16 +102,15 @@ class HorizontalLogistic(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
-        options: dict[str, ScalarValue] = {
-            "update": own.update,
-            "rounds": own.rounds,
-            "batch_size": own.batch_size,
-            "rate_decay": own.rate_decay,
-            "shuffled": ",".join(own.shuffled),
-            "dropouts": ",".join(own.dropouts),
-        }
-        return horizontal_facts(cls.name, own, parties, n_rows, approximation="taylor", options=options)
+        given = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, settings)
+        own = averaging.HorizontalLogisticFacts(
+            rounds=given.rounds,
+            shuffled=given.shuffled,
+            update=given.update,
+            rate_decay=given.rate_decay,
+            dropouts=given.losses,
+        )
+        return horizontal_facts(cls.name, given, parties, n_rows, approximation="taylor", own=own)
 
     @classmethod
     def reveals(
@@ -201,7 +200,7 @@ class RowHolder(RowMember):
         """Synchronised: λ times the gradient of one batch, the batches taking turns (section 3.2). Asynchronised: what
         a step on each batch in turn changes (section 3.3)."""
         batches = self.batches()
-        if self._settings.update == SYNCHRONISED:
+        if self._settings.update == averaging.SYNCHRONISED:
             batches = [batches[self.actor.round % len(batches)]]
         weights = start
         for batch in batches:

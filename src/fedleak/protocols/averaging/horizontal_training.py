@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import inf
@@ -15,7 +15,7 @@ from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, ScalarValue, Table
+from fedleak.core.payload import Array, Table
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, setting
 from fedleak.core.whole.hooks import Hook
@@ -25,8 +25,7 @@ from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.secure_sum import Masker
 
-SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"
-UPDATES = (SYNCHRONISED, ASYNCHRONISED)
+UPDATES = (averaging.SYNCHRONISED, averaging.ASYNCHRONISED)
 INITIALISATIONS = ("zero", "normal")
 
 
@@ -57,7 +56,7 @@ class HorizontalSettings(Settings):
 @dataclass(frozen=True)
 class HorizontalLogisticSettings(HorizontalSettings):
     update: str = setting(
-        SYNCHRONISED,
+        averaging.SYNCHRONISED,
         "what a party sends a round: the gradient of one of its batches, or the change of the model after a local "
         "step on each of them",
         choices=UPDATES,
@@ -72,9 +71,9 @@ class HorizontalLogisticSettings(HorizontalSettings):
         super().__post_init__()
         if self.recovery_threshold < 0:
             raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
-        for name, number in map(_dropout, self.dropouts):
-            if number >= self.rounds:
-                raise InputError(f"dropouts must be in rounds 0 to {self.rounds - 1}; got {name}:{number}")
+        for lost in self.losses:
+            if lost.round >= self.rounds:
+                raise InputError(f"dropouts must be in rounds 0 to {self.rounds - 1}; got {lost.party}:{lost.round}")
         if not 0 <= self.rate_decay < inf:
             raise InputError(f"rate_decay must be 0 or more and finite; got {self.rate_decay}")
         if self.update not in UPDATES:
@@ -85,18 +84,18 @@ class HorizontalLogisticSettings(HorizontalSettings):
 
     def lost_in(self, round_number: int) -> frozenset[str]:
         """Parties that send nothing in a round."""
-        return frozenset(name for name, number in map(_dropout, self.dropouts) if number == round_number)
+        return frozenset(lost.party for lost in self.losses if lost.round == round_number)
 
     @property
-    def ever_lost(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in map(_dropout, self.dropouts))
+    def losses(self) -> tuple[averaging.Dropout, ...]:
+        return tuple(map(_dropout, self.dropouts))
 
 
-def _dropout(entry: str) -> tuple[str, int]:
+def _dropout(entry: str) -> averaging.Dropout:
     name, _, number = entry.rpartition(":")
     if not name or not number.isdecimal():
         raise InputError(f'dropouts must be parties and rounds, such as "clinic:3"; got {entry!r}')
-    return name, int(number)
+    return averaging.Dropout(name, int(number))
 
 
 def horizontal_facts(
@@ -106,7 +105,7 @@ def horizontal_facts(
     n_rows: int | None,
     *,
     approximation: str,
-    options: Mapping[str, ScalarValue],
+    own: averaging.HorizontalFacts,
 ) -> Facts:
     """``n_rows`` is that of the largest party; a round is one update of the model, so rounds stand for epochs."""
     return Facts(
@@ -119,7 +118,7 @@ def horizontal_facts(
         initialisation=settings.initialisation,
         approximation=approximation,
         fraction_bits=settings.fraction_bits,
-        options=options,
+        own=own,
     )
 
 

@@ -5,7 +5,11 @@ Everybody may read this: attacks, theorems and defenses know a protocol by these
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.facts import ProtocolFacts
 from fedleak.core.payload import Array, Payload
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, NOISE, OWN_DATA, Phase, RecordName, Role, Step
 from fedleak.core.vocabulary import Vocabulary
@@ -61,6 +65,49 @@ FIRST_WEIGHTS = RecordName("weights", DATA_ROLES, Array, "the common first weigh
 OWN_UPDATE = RecordName("update", DATA_ROLES, Array, "a party's update as it went under the mask, in fixed point")
 OWN_WEIGHTS = RecordName("local-weights", DATA_ROLES, Array, "a party's weights as they went under the mask")
 
+SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"  # kinds of update
+
+
+@dataclass(frozen=True)
+class HorizontalFacts(ProtocolFacts):
+    """Of all horizontal training."""
+
+    kind: ClassVar[str] = "horizontal"
+
+    rounds: int | None = None
+    shuffled: tuple[str, ...] | None = None  # parties that deal their rows into batches anew in every round
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """A party that is lost in a round before it sends."""
+
+    party: str
+    round: int
+
+
+@dataclass(frozen=True)
+class HorizontalLogisticFacts(HorizontalFacts):
+    """Summed updates."""
+
+    kind: ClassVar[str] = "horizontal-logistic"
+
+    update: str | None = None  # the gradient of one batch (synchronised), or the change after a step on each
+    rate_decay: float | None = None  # the rate of round t is learning_rate / (1 + rate_decay t)
+    dropouts: tuple[Dropout, ...] | None = None
+    update_noise: float | None = None  # standard deviation of noise on each entry of an update
+    shared_fraction: float | None = None  # share of an update's entries that are sent
+
+
+@dataclass(frozen=True)
+class HorizontalLinearFacts(HorizontalFacts):
+    """Averaged models."""
+
+    kind: ClassVar[str] = "horizontal-linear"
+
+    secure_aggregation: bool | None = None  # the server sees the mean of the weights only
+
+
 VOCABULARY = Vocabulary(
     steps=(
         OWN_DATA,
@@ -87,4 +134,5 @@ VOCABULARY = Vocabulary(
         OWN_UPDATE,
         OWN_WEIGHTS,
     ),
+    facts=(HorizontalFacts, HorizontalLogisticFacts, HorizontalLinearFacts),
 )

@@ -74,7 +74,9 @@ class CapturedRun(Protocol):
     named_steps = frozenset(step for vocabulary in vocabularies() for step in vocabulary.steps)
     replays = True
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         """Nothing is written again: messages and records stay where they were captured, and are read from there."""
         if hooks:
             raise InputError("a captured run is over: it must be audited without a defense or a deviation")

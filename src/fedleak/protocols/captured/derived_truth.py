@@ -23,10 +23,9 @@ from fedleak.core.whole.truth import KeptSecret, SecretValues, Served, Truth
 from fedleak.models.interpret import interpret
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
-from fedleak.protocols.captured.inference import EXACT, SIGMOIDS
+from fedleak.protocols.captured.inference import SIGMOIDS
 from fedleak.protocols.linear.linear_outcome import RoundLog, gram_values, weight_secrets
-from fedleak.protocols.linear.linear_settings import LINEAR
-from fedleak.protocols.linear.vocabulary import BATCH, WEIGHTS
+from fedleak.protocols.linear.vocabulary import BATCH, RESIDUALS, WEIGHTS, LinearFacts
 from fedleak.protocols.prediction.vocabulary import CONFIDENCES, MODEL, REQUEST
 
 
@@ -156,8 +155,9 @@ def _labels(party: Party, ids: IntArray) -> FloatArray:
 
 def _residuals(scores: FloatArray, labels: FloatArray, facts: Facts) -> FloatArray | None:
     """By the rule that the public facts name; None where they name none."""
-    if facts.approximation == EXACT:
-        return LINEAR.slope * (scores - LINEAR.target(labels))
+    rule = facts.of(LinearFacts).residual or RESIDUALS.get(facts.approximation or "")
+    if rule is not None:
+        return rule.slope * (scores - rule.target(labels))
     if facts.approximation in SIGMOIDS:
         return residual(scores, 2.0 * labels - 1.0, Approximation(facts.approximation))
     return None

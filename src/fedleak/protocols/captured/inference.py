@@ -49,7 +49,7 @@ def _two_classes(own: CoalitionHoldings, facts: Facts) -> bool:
 
 
 def _linear_residual(_: CoalitionHoldings, facts: Facts) -> bool:
-    return facts.options.get("residual_slope") is not None or facts.approximation == EXACT
+    return facts.of(linear.LinearFacts).residual is not None or facts.approximation == EXACT
 
 
 def _ciphertexts(own: CoalitionHoldings, _: Facts) -> bool:
@@ -64,8 +64,8 @@ def _decryption_key(own: CoalitionHoldings, _: Facts) -> bool:
 def _all_gradients(own: CoalitionHoldings, facts: Facts) -> bool:
     outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in own.members]
     opened = all(own.keeps(linear.GRADIENT_OF.of(name)) for name in outside) and own.gets(linear.ENCRYPTED_GRADIENT)
-    unmasked = facts.options.get("secure_aggregation") is False and own.gets(averaging.SENT_WEIGHTS)
-    return opened or unmasked
+    masked = facts.of(averaging.HorizontalLinearFacts).secure_aggregation
+    return opened or (masked is False and own.gets(averaging.SENT_WEIGHTS))
 
 
 def _averaged_weights(own: CoalitionHoldings, _: Facts) -> bool:
@@ -97,7 +97,7 @@ RULES = (
     ),
     Rule(
         Capability.LINEAR_RESIDUAL,
-        'the public fact of the residual\'s slope, or `approximation` = "exact"',
+        'the public fact `residual`, or `approximation` = "exact"',
         _linear_residual,
     ),
     Rule(Capability.BATCH_IDS, f"a message `{linear.BATCH}`", _gets(linear.BATCH)),

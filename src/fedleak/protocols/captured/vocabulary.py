@@ -2,4 +2,4 @@
 
 from fedleak.core.vocabulary import Vocabulary
 
-VOCABULARY = Vocabulary(steps=(), records=())
+VOCABULARY = Vocabulary(steps=(), records=(), facts=())

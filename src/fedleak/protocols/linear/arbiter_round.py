@@ -83,12 +83,12 @@ def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, sett
 
 def true_residual(members: Sequence[Member], batch: IntArray, rule: ResidualRule) -> FloatArray:
     score = sum((member.score(batch) for member in members), np.zeros(len(batch)))
-    return np.asarray(rule.slope * (score - _target(members[0], batch, rule)))
+    return np.asarray(rule.residual.slope * (score - _target(members[0], batch, rule)))
 
 
 def _target(active: Member, batch: IntArray, rule: ResidualRule) -> FloatArray:
     assert active.labels is not None
-    return rule.target(active.labels[batch])
+    return rule.residual.target(active.labels[batch])
 
 
 def _collect_scores(
@@ -98,7 +98,7 @@ def _collect_scores(
     found = []
     for member in members[1:]:
         share = member.actor.outgoing(linear.SHARED_SCORE, member.score(batch))
-        values = fixed_point.encode(setting.rule.slope * share, setting.fraction_bits)
+        values = fixed_point.encode(setting.rule.residual.slope * share, setting.fraction_bits)
         encrypted = arbiter.key.public.encrypt([int(v) for v in values], setting.fraction_bits)
         found.append(member.actor.send(linear.ENCRYPTED_SCORE, members[0].actor, encrypted))
     return found
@@ -116,7 +116,7 @@ def _encrypted_residual(
     total = encrypted_scores[0]
     for encrypted in encrypted_scores[1:]:
         total = arbiter.key.public.add(total, encrypted)
-    values = fixed_point.encode(setting.rule.slope * shared, setting.fraction_bits)
+    values = fixed_point.encode(setting.rule.residual.slope * shared, setting.fraction_bits)
     modulus = arbiter.key.public.modulus
     return arbiter.key.public.rerandomise(
         arbiter.key.public.add_residues(total, [int(value) % modulus for value in values])
@@ -144,13 +144,13 @@ def _send_loss(
     """slope/2 (z + t)^2 as a mean over the batch, t the active party's score minus target; z t under encryption."""
     active, passive = members
     key, bits, rule = arbiter.key.public, setting.fraction_bits, setting.rule
-    square = rule.slope / 2 * float(np.mean(passive.score(batch) ** 2))
+    square = rule.residual.slope / 2 * float(np.mean(passive.score(batch) ** 2))
     encoded = fixed_point.encode(np.array([square]), bits)
     squares = passive.actor.send(linear.ENCRYPTED_LOSS, active.actor, key.encrypt([int(encoded[0]) << bits], 2 * bits))
     own = active.score(batch) - _target(active, batch, rule)
     factor = fixed_point.encode(own[None, :] / len(batch), bits)  # encrypted_score holds slope * z
     cross = key.matvec(factor, encrypted_score, scalar_fraction_bits=bits)
-    plain = rule.slope / 2 * float(np.mean(own**2)) + rule.loss_shift
+    plain = rule.residual.slope / 2 * float(np.mean(own**2)) + rule.loss_shift
     known = int(fixed_point.encode(np.array([plain]), bits)[0]) << bits
     total = key.rerandomise(key.add_residues(key.add(cross, squares), [known % key.modulus]))
     arbiter.note_loss(active.actor.send(linear.ENCRYPTED_LOSS, arbiter.actor, total))

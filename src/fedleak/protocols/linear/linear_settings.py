@@ -5,20 +5,18 @@ The rule of the residual, the facts that everybody knows, and what a run leaves 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import ScalarValue
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.crypto.cipher import check_key_bits
+from fedleak.protocols.linear.vocabulary import RESIDUALS, LinearFacts, LinearResidual
 
 INITIALISATIONS = ("zero", "xavier", "kaiming", "normal")
 
@@ -49,33 +47,19 @@ class VerticalLinearSettings(Settings):
 
 @dataclass(frozen=True)
 class ResidualRule:
-    """d = slope * (sum of all scores - target): linear in the scores, which is what homomorphic encryption allows.
+    """A residual that is linear in the scores, which is what homomorphic encryption allows.
 
-    ``target`` is target_scale * label + target_shift. The loss is slope / 2 * (score - target)^2 + loss_shift.
+    The loss is slope / 2 * (score - target)^2 + loss_shift.
     """
 
     approximation: str
-    slope: float
-    target_scale: float
-    target_shift: float
+    residual: LinearResidual
     loss_shift: float
 
-    def target(self, labels: AnyArray) -> FloatArray:
-        return np.asarray(self.target_scale * labels + self.target_shift, dtype=np.float64)
 
-    @property
-    def options(self) -> Mapping[str, ScalarValue]:
-        """What everybody knows of the rule, for the public facts."""
-        return {
-            "residual_slope": self.slope,
-            "target_scale": self.target_scale,
-            "target_shift": self.target_shift,
-        }
-
-
-# d = wx/4 - y/2 with y = -1, 1 is (wx - 2y)/4; the Taylor loss ln 2 - y wx/2 + (wx)^2/8 is (wx - 2y)^2/8 + ln 2 - 1/2.
-LOGISTIC = ResidualRule("taylor", 0.25, target_scale=4.0, target_shift=-2.0, loss_shift=float(np.log(2)) - 0.5)
-LINEAR = ResidualRule("exact", 1.0, target_scale=1.0, target_shift=0.0, loss_shift=0.0)  # eq. 1 of Li et al. 2021
+# The Taylor loss ln 2 - y wx/2 + (wx)^2/8 is (wx - 2y)^2/8 + ln 2 - 1/2.
+LOGISTIC = ResidualRule("taylor", RESIDUALS["taylor"], loss_shift=float(np.log(2)) - 0.5)
+LINEAR = ResidualRule("exact", RESIDUALS["exact"], loss_shift=0.0)
 
 
 OF_A_MEMBER = frozenset(
@@ -91,7 +75,13 @@ OF_A_MEMBER = frozenset(
 
 
 def linear_facts(
-    protocol: str, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None, *, approximation: str
+    protocol: str,
+    settings: Settings,
+    parties: tuple[PartyFacts, ...],
+    n_rows: int | None,
+    *,
+    approximation: str,
+    own: LinearFacts,
 ) -> Facts:
     if not isinstance(settings, VerticalLinearSettings):
         raise InputError(f"settings must be those of a vertical linear model; got {type(settings).__name__}")
@@ -107,7 +97,7 @@ def linear_facts(
         cipher=settings.cipher,
         key_bits=settings.key_bits,
         fraction_bits=settings.fraction_bits,
-        options={"shuffle": settings.shuffle},
+        own=own,
     )
 
 

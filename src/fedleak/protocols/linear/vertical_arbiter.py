@@ -7,7 +7,7 @@ plaintext.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from fedleak.core.oracle import Answer, OracleSpec, Service
 from fedleak.core.payload import Array, Payload
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message
-from fedleak.core.whole.federation import Federation, Party, Settings, setting
+from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
@@ -92,7 +92,9 @@ class VerticalWithArbiter(Protocol):
         Capability.PREDICTION_SERVICE,
     }
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = _checked(federation, self.settings_type)
         active, passive = order_members(federation, binary=self.binary_labels)
         parties = (active, *passive)
@@ -100,9 +102,7 @@ class VerticalWithArbiter(Protocol):
         arbiter = Arbiter(Actor(_arbiter_name(federation), Role.ARBITER, hooks, sink, randomness), key)
         members = all_members(parties, settings, randomness=randomness, hooks=hooks, sink=sink)
         log = self._train(arbiter, members, settings, randomness.public("batches"))
-        known = (*(party.facts for party in parties), PartyFacts(arbiter.actor.name, Role.ARBITER, 0))
-        facts = self.facts(settings, known, len(active.train.ids))
-        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
+        captured = sink.finish(facts)
         weights = [member.weights for member in members]
         found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
         return Run(
@@ -147,17 +147,16 @@ class VerticalWithArbiter(Protocol):
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        facts = linear_facts(cls.name, settings, parties, n_rows, approximation=cls.rule.approximation)
-        assert isinstance(settings, VerticalArbiterSettings)
-        options = {
-            **facts.options,
-            **cls.rule.options,
-            "l2": settings.l2,
-            "decay": settings.decay,
-            "loss": settings.loss,
-            "prediction_service": settings.prediction_service,
-        }
-        return replace(facts, options=options)
+        given = settings_of(cls.name, VerticalArbiterSettings, settings)
+        own = linear.ArbiterFacts(
+            shuffle=given.shuffle,
+            residual=cls.rule.residual,
+            l2=given.l2,
+            decay=given.decay,
+            loss=given.loss,
+            prediction_service=given.prediction_service,
+        )
+        return linear_facts(cls.name, given, parties, n_rows, approximation=cls.rule.approximation, own=own)
 
     @classmethod
     def reveals(

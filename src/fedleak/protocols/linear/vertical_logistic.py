@@ -11,7 +11,7 @@ it stands for a protocol of secure multi-party computation and shows each party 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,9 @@ class VerticalLogistic(Protocol):
     )
     may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)
         active, passive = order_members(federation)
         parties = (active, *passive)
@@ -122,18 +124,20 @@ class VerticalLogistic(Protocol):
             members[0].actor.publish(linear.BATCH, Array(ids[batch]))
             log.add(number, ids[batch], *_true_values(members, batch, settings))
             rounds.run(batch)
-        facts = self.facts(settings, tuple(party.facts for party in parties), len(ids))
-        captured = sink.finish(facts.with_max_row_norm(federation.max_row_norm))
+        captured = sink.finish(facts)
         model = utility(parties, [member.weights for member in members])
         notes = SOURCE_NOTES.get(settings.source, ())
         return Run(captured.transcript, captured.locals, truth_of(active, passive, log), model, notes)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
-        own = settings_of(cls.name, VerticalLogisticSettings, settings)
-        facts = linear_facts(cls.name, own, parties, n_rows, approximation=own.approximation)
-        rule = LOGISTIC.options if own.approximation == Approximation.TAYLOR else {}
-        return replace(facts, options={**facts.options, **rule, "gradients": own.source})
+        given = settings_of(cls.name, VerticalLogisticSettings, settings)
+        own = linear.VerticalLogisticFacts(
+            shuffle=given.shuffle,
+            residual=LOGISTIC.residual if given.approximation == Approximation.TAYLOR else None,
+            gradients=given.source,
+        )
+        return linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)
 
     @classmethod
     def reveals(

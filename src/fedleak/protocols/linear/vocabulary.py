@@ -5,9 +5,13 @@ Everybody may read this: attacks, theorems and defenses know a protocol by these
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from fedleak.core.arrays import FloatArray, IntArray
+import numpy as np
+
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.facts import ProtocolFacts
 from fedleak.core.payload import Array, CipherArray, IntegerArray, Payload, Scalar, Tree
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, NOISE, OWN_DATA, Phase, RecordName, Role, Step
 from fedleak.core.transcript import OPENS
@@ -78,6 +82,57 @@ SHARES_FROM = RecordName(
     "opened-shares-from-", DATA_ROLES, IntegerArray, "a partner's values, solved from packed products", "partner"
 )
 
+
+@dataclass(frozen=True)
+class LinearResidual:
+    """d = slope * (sum of all scores - target), target = target_scale * label + target_shift."""
+
+    slope: float
+    target_scale: float
+    target_shift: float
+
+    def target(self, labels: AnyArray) -> FloatArray:
+        return np.asarray(self.target_scale * labels + self.target_shift, dtype=np.float64)
+
+
+# Of the approximations whose residual is linear in the scores. d = wx/4 - y/2 with y = -1, 1 is (wx - 2y)/4; for a
+# linear model it is score minus label (eq. 1 of Li et al. 2021).
+RESIDUALS = {"taylor": LinearResidual(0.25, 4.0, -2.0), "exact": LinearResidual(1.0, 1.0, 0.0)}
+
+
+@dataclass(frozen=True)
+class LinearFacts(ProtocolFacts):
+    """Of all vertically federated linear models."""
+
+    kind: ClassVar[str] = "vertical-linear"
+
+    shuffle: bool | None = None  # new batches in every epoch
+    residual: LinearResidual | None = None  # where it is linear in the scores
+    epsilon: float | None = None  # the privacy budget that noise on the shared scores is calibrated by
+    delta: float | None = None
+
+
+@dataclass(frozen=True)
+class VerticalLogisticFacts(LinearFacts):
+    """Without an arbiter."""
+
+    kind: ClassVar[str] = "vertical-logistic"
+
+    gradients: str | None = None  # how they come about: encrypted-exchange, ideal-oracle or secret-shared
+
+
+@dataclass(frozen=True)
+class ArbiterFacts(LinearFacts):
+    """With an arbiter, logistic or linear."""
+
+    kind: ClassVar[str] = "vertical-arbiter"
+
+    l2: float | None = None  # weight of the squared norm of the weights in the loss
+    decay: bool | None = None  # the rate is divided by sqrt(1 + epoch)
+    loss: bool | None = None  # sent to the arbiter
+    prediction_service: bool | None = None  # of partial scores, to the active party
+
+
 VOCABULARY = Vocabulary(
     steps=(
         OWN_DATA,
@@ -116,4 +171,5 @@ VOCABULARY = Vocabulary(
         PACKING,
         SHARES_FROM,
     ),
+    facts=(LinearFacts, VerticalLogisticFacts, ArbiterFacts),
 )

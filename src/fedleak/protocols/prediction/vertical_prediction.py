@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,9 @@ class VerticalPrediction(Protocol):
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
 
-    def run(self, federation: Federation, *, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink) -> Run:
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
         settings = settings_of(VerticalPrediction.name, PredictionSettings, federation.settings)
         parties = _ordered(federation)
         actors = [Actor(party.name, party.role, hooks, sink, randomness) for party in parties]
@@ -95,8 +97,7 @@ class VerticalPrediction(Protocol):
         start_round([*actors, computation], 0)
         rows = model.arrange(joint.features[wanted], joint.columns)
         released = _serve(model, rows, joint.ids[wanted], actors[0], computation, settings)
-        facts = self.facts(settings, tuple(party.facts for party in parties), len(joint.ids))
-        captured = sink.finish(self.with_data(facts, federation))
+        captured = sink.finish(facts)
         served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
         truth = truth_of(parties, joint.ids[wanted], wanted, served, unit_box=settings.unit_box)
         measured = utility(released, joint.labels[wanted], model, parties)
@@ -112,20 +113,21 @@ class VerticalPrediction(Protocol):
             protocol=cls.name,
             parties=parties,
             n_rows=n_rows,
-            options={
-                "model": own.model,
-                "reveal": own.reveal,
-                "unit_box": own.unit_box,
-                "n_classes": own.n_classes or None,
-                "tree_output": own.tree_output,
-            },
+            own=prediction.PredictionFacts(
+                model=own.model,
+                reveal=own.reveal,
+                unit_box=own.unit_box,
+                n_classes=own.n_classes or None,
+                tree_output=own.tree_output,
+            ),
         )
 
     @classmethod
     def with_data(cls, facts: Facts, federation: Federation) -> Facts:
         labels = [party.train.labels for party in federation.parties if party.train.labels is not None]
         n_classes = int(np.max(labels[0])) + 1 if labels and len(labels[0]) else None
-        return replace(facts, options={**facts.options, "n_classes": n_classes or facts.options.get("n_classes")})
+        known = facts.of(prediction.PredictionFacts).n_classes
+        return facts.with_own(prediction.PredictionFacts, n_classes=n_classes or known)
 
     @classmethod
     def reveals(

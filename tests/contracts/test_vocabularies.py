@@ -1,0 +1,146 @@
+"""What runs send and record is what their family's vocabulary declares, all of it and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+
+import numpy as np
+import pytest
+
+import federations
+import horizontal
+from federations import sealed, sealed_arbiter, vertical
+from fedleak.core.facts import Facts, ProtocolFacts
+from fedleak.core.payload import Array
+from fedleak.core.vocabulary import Vocabulary
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.run import Run
+from fedleak.defenses.inexact_sharing import GaussianNoise, UpdateNoise
+from fedleak.defenses.leak_check import LeakCheck
+from fedleak.deviations.extra_columns import ClaimedColumns, FakeFeatures
+from fedleak.deviations.packed_products import PackedProducts
+from fedleak.protocols import PROTOCOLS, vocabularies
+from fedleak.protocols.averaging import vocabulary as averaging
+from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings
+from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.linear import vocabulary as linear
+from fedleak.protocols.prediction import vocabulary as prediction
+from fedleak.protocols.prediction.served_model import PredictionSettings
+
+TWO = {"bank": 3, "fintech": 8}
+ARBITERED = {**TWO, "referee": 0}
+
+
+def ran(federation: Federation, *, defense=None, deviation=None, deviating="fintech") -> tuple[Federation, Run]:
+    hooks = defense.hooks(federation) if defense else ()
+    hooks += deviation.hooks(deviating) if deviation else ()
+    return federation, federations.run(federation, hooks=hooks, defense=defense)
+
+
+def _summed() -> Federation:
+    tables = {name: horizontal.binary(6, 3, i) for i, name in enumerate(("clinic", "hospital", "lab"))}
+    return horizontal.federation(
+        tables, HorizontalLogisticSettings(rounds=2, recovery_threshold=2, dropouts=("lab:1",))
+    )
+
+
+def _averaged() -> Federation:
+    summed = horizontal.federation({"clinic": horizontal.binary(6, 3), "lab": horizontal.binary(6, 3, 1)}, None)
+    return Federation("horizontal-linear", summed.parties, HorizontalLinearSettings(rounds=2))
+
+
+def _served(reveal: str) -> Federation:
+    settings = PredictionSettings(unit_box=False, prediction_share=0.5, reveal=reveal)
+    return vertical(TWO, settings, protocol="vertical-prediction")
+
+
+@cache
+def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
+    """Of the family, with what defenses and deviations record."""
+    if words is linear.VOCABULARY:
+        arbitered = vertical(
+            ARBITERED, sealed_arbiter(epochs=1, prediction_service=True), protocol="vertical-logistic-arbiter"
+        )
+        return [
+            ran(vertical(TWO, sealed(epochs=1)), defense=GaussianNoise()),
+            ran(vertical(TWO, sealed(epochs=1, gradients="secret-shared"))),
+            ran(vertical(TWO, sealed(epochs=1)), deviation=PackedProducts()),
+            ran(vertical({"bank": 3, "fintech": 1}, sealed(epochs=1, batch_size=24)), deviation=PackedProducts()),
+            ran(vertical(TWO, sealed(epochs=1)), deviation=ClaimedColumns()),
+            ran(arbitered, deviation=FakeFeatures(), deviating="bank"),
+        ]
+    if words is averaging.VOCABULARY:
+        return [ran(_summed(), defense=UpdateNoise()), ran(_averaged())]
+    assert words is prediction.VOCABULARY, "a new family must have its runs here"
+    return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
+
+
+def answers(run: Run) -> list:
+    """Messages that services send, a query each."""
+    rows = Array(np.zeros((1, 8)))
+    return [message for service in run.services.values() for message in service.answer(rows).messages]
+
+
+def roles(federation: Federation) -> dict:
+    return {**{party.name: party.role for party in federation.parties}, prediction.JOINT_COMPUTATION: "server"}
+
+
+@pytest.fixture(params=vocabularies(), ids=lambda words: words.facts[0].kind)
+def words(request: pytest.FixtureRequest) -> Vocabulary:
+    return request.param
+
+
+def test_what_is_sent_and_recorded_is_declared(words: Vocabulary) -> None:
+    steps = {step.name: step for step in words.steps}
+    for federation, run in runs(words):
+        who = roles(federation)
+        for message in [*run.transcript.messages, *answers(run)]:
+            assert who[message.sender] in steps[message.step].roles, message
+        for party, records in run.locals.items():
+            for record in records:
+                assert record.step in steps
+                (name,) = [name for name in words.records if name.covers(record.name)]
+                assert who[party] in name.roles, record.name
+                assert type(record.value) is name.payload, record.name
+
+
+def test_what_is_declared_occurs(words: Vocabulary) -> None:
+    sent = {m.step for _, run in runs(words) for m in [*run.transcript.messages, *answers(run)]}
+    kept = [record for _, run in runs(words) for records in run.locals.values() for record in records]
+    assert {step.name for step in words.steps} == sent | {record.step for record in kept}
+    silent = [name.name for name in words.records if not any(name.covers(record.name) for record in kept)]
+    assert silent == []
+
+
+def test_rounds_are_marked_by_one_message_each(words: Vocabulary) -> None:
+    marks = {step.name for step in words.steps if step.marks_round}
+    for _, run in runs(words):
+        numbers = [message.round for message in run.transcript.messages if message.step in marks]
+        assert numbers == list(range(len(numbers)))
+        assert bool(numbers) == bool(marks)
+
+
+def test_names_are_of_one_family(words: Vocabulary) -> None:
+    for protocol in PROTOCOLS:
+        home = next(found for found in vocabularies() if set(protocol.named_steps) <= set(found.steps))
+        assert (home is words) == (protocol.__module__.rpartition(".")[0] in _module_of(words))
+    kinds = [kind.kind for found in vocabularies() for kind in found.facts]
+    assert len(set(kinds)) == len(kinds)
+
+
+def _module_of(words: Vocabulary) -> str:
+    return next(kind.__module__ for kind in words.facts)
+
+
+def test_nothing_is_known_by_default(words: Vocabulary) -> None:
+    """So that ``facts.of`` has an answer for a protocol of another kind."""
+    for kind in words.facts:
+        assert issubclass(kind, ProtocolFacts)
+        assert all(getattr(kind(), field.name) is None for field in fields(kind))
+        assert Facts("somebody else's", ()).of(kind) == kind()
+
+
+def test_facts_of_a_run_are_of_its_family(words: Vocabulary) -> None:
+    for _, run in runs(words):
+        assert type(run.transcript.facts.own) in words.facts
