@@ -54,3 +54,4 @@ clean:
 .PHONY: docs
 docs: $(VENV)/.installed
 	$(BIN)/python -m fedleak.auditing.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md
+	$(BIN)/python scripts/captures_page.py > docs/.captures.md && mv docs/.captures.md docs/captures.md
