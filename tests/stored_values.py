@@ -11,14 +11,14 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fedleak.core.adversary import Capability, Secret, SecretKind
+from fedleak.core.adversary import Capability, Index, Secret, SecretKind
 from fedleak.core.arrays import freeze
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Answer, Exchange, OracleSpec, ReplayOracle
-from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree
+from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Texts, Tree
 from fedleak.core.steps import Role
-from fedleak.core.transcript import EVERYONE, Message, Record
+from fedleak.core.transcript import EVERYONE, Message, Record, StoredSequence
 from fedleak.core.view import View
 from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.protocols import vocabularies
@@ -54,7 +54,9 @@ def byte_rows(draw: st.DrawFn) -> tuple[np.ndarray, tuple[int, ...]]:
 @st.composite
 def ciphers(draw: st.DrawFn) -> CipherArray:
     data, shape = draw(byte_rows())
-    return CipherArray(draw(names), draw(names), data, shape, draw(words))
+    exponents = draw(st.none() | arrays("<i8", shape=len(data)))
+    signs = draw(st.none() | hnp.arrays("i1", len(data), elements=st.integers(-1, 1)).map(freeze))
+    return CipherArray(draw(names), draw(names), data, shape, draw(words), exponents, signs)
 
 
 model_specs = st.builds(
@@ -65,6 +67,7 @@ leaves = (
     | ciphers()
     | byte_rows().map(lambda rows: IntegerArray(*rows))
     | scalars.map(Scalar)
+    | st.lists(names, max_size=3).map(lambda values: Texts(tuple(values)))
     | tables()
     | model_specs
 )
@@ -167,13 +170,15 @@ views = st.builds(
 
 
 @st.composite
-def secret_values(draw: st.DrawFn) -> SecretValues:
-    n_rows, columns = draw(st.integers(0, 3)), draw(st.lists(names, max_size=3))
+def secret_values(draw: st.DrawFn, index: Index = Index.ROW) -> SecretValues:
+    """A table with named columns, or rows of another shape."""
+    n_rows, columns = draw(st.integers(0, 3)), tuple(draw(st.lists(names, max_size=3)))
+    shape = draw(st.just((len(columns),)) | hnp.array_shapes(min_dims=2, max_dims=3, min_side=0, max_side=2))
     return SecretValues(
-        draw(arrays("<i8", shape=n_rows)),
-        tuple(columns),
-        draw(arrays("<f8", shape=(n_rows, len(columns)))),
-        draw(arrays("<f8", shape=(len(columns), 2))),
+        draw(arrays("<i8", shape=index.shape_of(n_rows))),
+        columns if len(shape) == 1 else (),
+        draw(arrays("<f8", shape=(n_rows, *shape))),
+        draw(arrays("<f8", shape=(*shape, 2) if len(shape) == 1 else st.sampled_from([(2,), (*shape, 2)]))),
     )
 
 
@@ -184,7 +189,11 @@ def served_models(draw: st.DrawFn) -> Served:
     return Served(draw(model_specs), rows, confidences, tuple(rows.columns[:1]))
 
 
-truths = st.builds(Truth, st.dictionaries(secrets, secret_values(), max_size=3), st.none() | served_models())
+@st.composite
+def truths(draw: st.DrawFn) -> Truth:
+    about = draw(st.lists(secrets, max_size=3, unique=True))
+    values = {secret: draw(secret_values(secret.kind.indexed_by)) for secret in about}
+    return Truth(values, draw(st.none() | served_models()))
 
 
 def same(one: object, other: object) -> bool:
@@ -199,7 +208,7 @@ def same(one: object, other: object) -> bool:
         return type(one) is type(other) and all(
             same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
         )
-    if isinstance(one, list | tuple) or type(one).__name__ == "StoredSequence":
+    if isinstance(one, list | tuple | StoredSequence):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, float) and isinstance(other, float):
         return (isnan(one) and isnan(other)) or repr(one) == repr(other)

@@ -12,7 +12,7 @@ import pytest
 import fedleak as fedleak_package
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import FileFormatError, InputError, RunError, UnknownNameError
-from fedleak.core.payload import Array, CipherArray, Scalar, Table, Tree
+from fedleak.core.payload import Array, CipherArray, Scalar, Table, Texts, Tree
 from fedleak.recorder import EVERYONE, Ciphertexts, Recorder
 from fedleak.storage.capture_and_truth import load_capture, load_truth
 
@@ -85,6 +85,23 @@ def test_ciphertexts_keep_their_bytes_key_and_shape(tmp_path):
     assert isinstance(message.payload, CipherArray)
     assert (message.payload.key_id, message.payload.shape, message.payload.fraction_bits) == ("bank's", (2, 2), 40)
     assert [int.from_bytes(row.tobytes(), "big") for row in message.payload.data] == [large, 7, 0, 255]
+
+
+def test_exponents_and_signs_stand_beside_ciphertexts(tmp_path):
+    sent = Ciphertexts([5, 6], key="k", exponents=[-10, -11], signs=[1, -1])
+    with recorder(tmp_path, own_steps=("mine",)) as r:
+        r.message("mine", "bank", None, sent, round=0)
+        r.message("mine", "bank", None, ["income", "age"], round=0)
+        with pytest.raises(InputError, match="the signs of .* one for each ciphertext"):
+            r.message("mine", "bank", None, Ciphertexts([5, 6], key="k", signs=[1]), round=0)
+        with pytest.raises(InputError, match="signs -1, 0 or 1"):
+            r.message("mine", "bank", None, Ciphertexts([5], key="k", signs=[2]), round=0)
+    ciphertexts, names = load_capture(tmp_path / "capture").transcript.messages
+    assert isinstance(ciphertexts.payload, CipherArray)
+    assert ciphertexts.payload.exponents is not None
+    assert ciphertexts.payload.signs is not None
+    assert (ciphertexts.payload.exponents.tolist(), ciphertexts.payload.signs.tolist()) == ([-10, -11], [1, -1])
+    assert names.payload == Texts(("income", "age"))
 
 
 def test_facts_are_those_given_and_those_that_tables_show(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import InputError
-from fedleak.core.payload import ARRAY_KINDS, Array, CipherArray, Payload, Scalar, Table, Tree, plain_scalar
+from fedleak.core.payload import ARRAY_KINDS, Array, CipherArray, Payload, Scalar, Table, Texts, Tree, plain_scalar
 
 MAX_LEVELS = 32  # of dictionaries within dictionaries
 PAYLOADS = get_args(Payload)
@@ -19,12 +19,15 @@ PAYLOADS = get_args(Payload)
 @dataclass(frozen=True)
 class Ciphertexts:
     """Whole numbers, one a ciphertext, as a sequence or a numpy array of Python integers; ``key`` names the key that
-    they are under. ``fraction_bits``: of the fixed-point encoding, 0 for whole plaintexts."""
+    they are under. ``fraction_bits``: of the fixed-point encoding, 0 for whole plaintexts. ``exponents`` and ``signs``
+    (-1, 0 or 1): one beside each ciphertext, where the framework sends them in plaintext."""
 
     values: Any
     key: str
     scheme: str = "paillier"
     fraction_bits: int = 0
+    exponents: Any = None
+    signs: Any = None
 
     def to_payload(self, what: str) -> CipherArray:
         numbers = np.asarray(self.values, dtype=object)
@@ -32,7 +35,27 @@ class Ciphertexts:
         n_bytes = max(1, -(-max((number.bit_length() for number in flat), default=1) // 8))
         packed = b"".join(number.to_bytes(n_bytes, "big") for number in flat)
         data = np.frombuffer(packed, dtype=np.uint8).reshape(len(flat), n_bytes)
-        return CipherArray(self.key, self.scheme, data, numbers.shape, self.fraction_bits)
+        return CipherArray(
+            self.key,
+            self.scheme,
+            data,
+            numbers.shape,
+            self.fraction_bits,
+            self._beside(self.exponents, len(flat), np.int64, f"the exponents of {what}"),
+            self._beside(self.signs, len(flat), np.int8, f"the signs of {what}"),
+        )
+
+    def _beside(self, given: object, count: int, dtype: type[np.integer[Any]], what: str) -> AnyArray | None:
+        if given is None:
+            return None
+        found = array_of(given, what).ravel()
+        if (
+            len(found) != count
+            or found.dtype.kind not in "iu"
+            or (dtype is np.int8 and np.abs(found).max(initial=0) > 1)
+        ):
+            raise InputError(f"{what} must be {count} whole numbers, one for each ciphertext, signs -1, 0 or 1")
+        return found.astype(dtype)
 
 
 def _ciphertext(number: object, what: str) -> int:
@@ -51,6 +74,8 @@ def as_payload(value: object, what: str, level: int = 0) -> Payload:
     if isinstance(value, Mapping):
         return _tree(value, what, level)
     if isinstance(value, np.ndarray | Sequence) and not isinstance(value, str | bytes):
+        if len(value) and not isinstance(value, np.ndarray) and all(isinstance(item, str) for item in value):
+            return Texts(tuple(value))
         return Array(array_of(value, what))
     try:
         return Scalar(plain_scalar(value))

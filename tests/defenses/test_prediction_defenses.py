@@ -9,11 +9,14 @@ import pytest
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts
 from fedleak.defenses.changed_settings import Dropout, HiddenModel
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding, TopLabel
 from fedleak.defenses.collaboration_check import CollaborationCheck, column_risks
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.theory.condition import State
+from fedleak.theory.prediction_bounds import exact_confidences
 from prediction_runs import run_prediction, unit_federation
 
 WIDE, NARROW = {"bank": 3, "fintech": 6}, {"bank": 3, "fintech": 2}
@@ -32,6 +35,13 @@ def test_rounding_down_and_to_the_nearest():
     np.testing.assert_allclose(down, np.floor(exact * 100) / 100)
     np.testing.assert_allclose(nearest, np.round(exact, 2))
     assert (down <= exact).all()
+
+
+@pytest.mark.parametrize("defense", [Rounding(digits=0), Rounding(), ConfidenceNoise(), TopLabel(), LeakCheck()])
+def test_theory_knows_that_confidences_are_changed(defense):
+    bare = Facts("vertical-prediction", ())
+    assert exact_confidences(bare).state is State.HOLDS
+    assert exact_confidences(defense.declare(bare)).state is State.FAILS
 
 
 def test_the_top_label_keeps_the_accuracy_and_nothing_else():

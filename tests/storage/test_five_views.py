@@ -300,7 +300,7 @@ def test_model_and_confidences(tmp_path: Path) -> None:
     table = loaded.record("own-features")
     assert isinstance(table, Table)
     assert table.columns == ("age", "income")
-    assert loaded.knowledge.cell_mask("fintech", answers.ids, 1).tolist() == [[True], [False]]
+    assert loaded.knowledge.cell_mask("fintech", answers.ids, (1,)).tolist() == [[True], [False]]
     assert loaded.knowledge.samples[0].rows.values.mean() == 2.0
 
 

@@ -44,7 +44,7 @@ def test_the_order_of_evidence_and_the_layout_in_memory_do_not_matter() -> None:
         {"secret": Secret(SecretKind.FEATURES, "active")},
         {"status": Status.RECOVERED},
         {"ids": np.array([0, 2])},
-        {"ids": np.array([[0, 0], [0, 1]])},
+        {"ids": np.array([[0, 0], [0, 1]]), "secret": Secret(SecretKind.RESIDUALS, "passive")},
         {"values": np.array([[1.0, np.nan], [-0.0, 2.5]])},
         {"values": np.array([[1.0, np.nan], [0.0, np.nextafter(2.5, 3)]])},
         {"intervals": None},

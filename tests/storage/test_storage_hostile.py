@@ -18,7 +18,7 @@ from fedleak.core.errors import FileFormatError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Answer, Exchange, OracleSpec, ReplayOracle
-from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Tree
+from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Scalar, Table, Texts, Tree
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
@@ -40,6 +40,7 @@ def small_view() -> View:
             "array": Array(np.arange(6, dtype="<f8").reshape(2, 3)),
             "flags": Array(np.array([True, False])),
             "cipher": CipherArray("k", "paillier", np.ones((2, 4), dtype=np.uint8), (2,), 16),
+            "texts": Texts(("age", "sex")),
             "integers": IntegerArray.from_ints([5, 6], 4),
             "table": Table(("c",), np.arange(2), np.ones((2, 1))),
             "model": ModelSpec("linear", {"bias": 0.5, "big": 2**80}, {"weights": np.ones(3)}),

@@ -88,7 +88,7 @@ def test_saving_is_deterministic(view: View) -> None:
 
 
 @examples
-@given(truths)
+@given(truths())
 def test_truth(truth: Truth) -> None:
     with tempfile.TemporaryDirectory() as folder:
         save_truth(truth, Path(folder) / "truth")

@@ -15,7 +15,9 @@ from fedleak.core.payload import Array, Table, Tree
 from fedleak.core.steps import Role
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured
-from fedleak.protocols.linear.vocabulary import LinearResidual, VerticalLogisticFacts
+from fedleak.protocols.averaging.vocabulary import Dropout, HorizontalLinearFacts, HorizontalLogisticFacts
+from fedleak.protocols.linear.vocabulary import ArbiterFacts, LinearResidual, VerticalLogisticFacts
+from fedleak.protocols.prediction.vocabulary import PredictionFacts
 from fedleak.storage import Limits
 from fedleak.storage.capture_and_truth import load_capture, save_capture
 
@@ -131,3 +133,66 @@ def test_version_1_stays_readable(tmp_path: Path) -> None:
     assert isinstance(record, Record)
     assert isinstance(record.value, Table)
     assert (record.value.ids.tolist(), record.value.values.tolist()) == ([42], [[33.25]])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "own"),
+    [
+        (
+            "horizontal-logistic",
+            {"update": "synchronised", "rounds": 6, "batch_size": 0, "rate_decay": 0.0, "shuffled": "", "dropouts": ""},
+            HorizontalLogisticFacts(rounds=6, shuffled=(), update="synchronised", rate_decay=0.0, dropouts=()),
+        ),
+        (
+            "horizontal-logistic",
+            {"rounds": 6, "shuffled": "clinic,lab", "dropouts": "clinic:3,west:1:2", "update_noise": 0.5},
+            HorizontalLogisticFacts(
+                rounds=6,
+                shuffled=("clinic", "lab"),
+                dropouts=(Dropout("clinic", 3), Dropout("west:1", 2)),
+                update_noise=0.5,
+            ),
+        ),
+        (
+            "horizontal-linear",
+            {"rounds": 2, "shuffled": "a", "secure_aggregation": False},
+            HorizontalLinearFacts(rounds=2, shuffled=("a",), secure_aggregation=False),
+        ),
+        (
+            "vertical-linear-arbiter",
+            {"shuffle": True, "l2": 0.1, "decay": False, "loss": True, "prediction_service": False, "epsilon": 0.5},
+            ArbiterFacts(shuffle=True, epsilon=0.5, l2=0.1, decay=False, loss=True, prediction_service=False),
+        ),
+        (
+            "vertical-prediction",
+            {"model": "tree", "unit_box": True, "n_classes": None, "confidence_digits": 0, "top_label": True},
+            PredictionFacts(model="tree", unit_box=True, confidence_digits=0, top_label=True),
+        ),
+        ("somebody else's", {"rounds": 3}, None),
+    ],
+)
+def test_options_of_version_1_become_the_protocols_own_facts(protocol, options, own, tmp_path: Path) -> None:
+    _write_version_1(tmp_path, {"protocol": protocol, "parties": [], "options": options})
+    assert load_capture(tmp_path).transcript.facts == Facts(protocol, (), own=own)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "options must be an object"),
+        ({"shuffled": 3}, "lists of parties as texts; got 3"),
+        ({"dropouts": "clinic"}, "dropouts as party:round; got 'clinic'"),
+        ({"rounds": "many"}, "own.rounds: value must be an integer"),
+    ],
+)
+def test_wrong_options_of_version_1_are_refused(options, reason: str, tmp_path: Path) -> None:
+    _write_version_1(tmp_path, {"protocol": "horizontal-logistic", "parties": [], "options": options})
+    with pytest.raises(FileFormatError, match=reason):
+        load_capture(tmp_path)
+
+
+def _write_version_1(folder: Path, facts: dict[str, object]) -> None:
+    preamble = {"format": "fedleak", "schema_version": 1, "kind": "capture", "fedleak_version": "0.1.0"}
+    preamble |= {"n_entries": 0, "n_segments": 0}
+    (folder / "header.json").write_text(json.dumps({"preamble": preamble, "content": {"facts": facts, "locals": []}}))
+    (folder / "index.jsonl").write_text("")

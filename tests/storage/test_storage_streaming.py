@@ -14,7 +14,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Tree
 from fedleak.core.transcript import EVERYONE, Message, Record
 from fedleak.core.whole.run import Captured, Sink
-from fedleak.storage import Limits
+from fedleak.storage import Limits, segments
 from fedleak.storage.capture_and_truth import DiskSink, load_capture
 from fedleak.storage.segments import _N_OPEN
 
@@ -104,3 +104,29 @@ def test_arrays_outlive_everything_else(tmp_path: Path) -> None:
     ]
     gc.collect()
     np.testing.assert_array_equal(held[7], _gradients(7).items["conv1.bias"].values)
+
+
+def test_arrays_in_use_keep_their_numbers_when_pages_are_given_back(tmp_path: Path, monkeypatch) -> None:
+    given_back: list[object] = []
+    give_back = segments._give_back
+    monkeypatch.setattr(segments, "_give_back", lambda mapped: (given_back.append(mapped), give_back(mapped)))
+    monkeypatch.setattr(segments, "_TOUCHED_BYTES", 1000)
+    with DiskSink(tmp_path / "run") as sink:
+        captured = _stream(sink, 40)
+    held = [message.payload.items["dense.weight"].values for message in captured.transcript.messages]
+    assert given_back
+    for number, array in enumerate(held):
+        np.testing.assert_array_equal(array, _gradients(number).items["dense.weight"].values)
+
+
+def test_few_bytes_are_mapped(tmp_path: Path, monkeypatch) -> None:
+    """A limit on an attack's memory counts all that is mapped."""
+    monkeypatch.setattr(segments, "_MAPPED_BYTES", 3 * SMALL_SEGMENTS.segment_bytes)
+    before = _open_files()
+    with DiskSink(tmp_path / "run", limits=SMALL_SEGMENTS) as sink:
+        captured = _stream(sink, 200)
+    assert sum(1 for _ in captured.transcript.messages) == 200
+    assert _open_files() <= before + 1 + 3 < before + _N_OPEN
+    monkeypatch.setattr(segments, "_MAPPED_BYTES", 1)  # a segment that is larger by itself is read all the same
+    assert sum(1 for _ in captured.transcript.messages) == 200
+    assert _open_files() <= before + 1 + 1

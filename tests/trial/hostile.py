@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -50,6 +51,15 @@ class Raises(ResidualSign):
 class LacksAnExtra(ResidualSign):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         raise MissingExtraError.of("sandwich", "lunch", "this attack")
+
+
+@dataclass(frozen=True)
+class Imports(ResidualSign):
+    module: str = ""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        __import__(self.module)
+        return silent(view, sys.modules[self.module].__name__)
 
 
 class NeverEnds(ResidualSign):

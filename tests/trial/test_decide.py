@@ -97,8 +97,8 @@ def test_an_answer_without_a_truth_is_a_claim():
     [
         (Status.RECOVERED, SecretKind.LABELS, Severity.HIGH),
         (Status.PARTIAL, SecretKind.LABELS, Severity.MEDIUM),
-        (Status.RECOVERED, SecretKind.RESIDUALS, Severity.MEDIUM),
-        (Status.PARTIAL, SecretKind.RESIDUALS, Severity.LOW),
+        (Status.RECOVERED, SecretKind.GRAM, Severity.MEDIUM),
+        (Status.PARTIAL, SecretKind.GRAM, Severity.LOW),
     ],
 )
 def test_a_claim_that_the_view_proves_is_as_severe_as_what_it_claims(status, kind, grade):

@@ -66,9 +66,9 @@ class NotIdentified:
     undetermined: bool = False  # a search ended without an answer: that there is none is not shown
 
 
-def unsolved(view: View, found: NotIdentified, *, width: int, id_width: int = 1) -> Guess:
+def unsolved(view: View, found: NotIdentified, *, width: int) -> Guess:
     status = Status.UNDETERMINED if found.undetermined else Status.NOT_IDENTIFIABLE
-    return nothing(view, found.why, {"rank": found.rank}, width=width, id_width=id_width, status=status)
+    return nothing(view, found.why, {"rank": found.rank}, width=width, status=status)
 
 
 def nothing(
@@ -77,10 +77,8 @@ def nothing(
     evidence: Mapping[str, ScalarValue],
     *,
     width: int,
-    id_width: int = 1,
     status: Status = Status.NOT_IDENTIFIABLE,
 ) -> Guess:
     """The answer of an attack that can say why there is none."""
-    shape = (0, id_width) if id_width > 1 else (0,)
-    ids = np.zeros(shape, dtype=np.int64)
+    ids = np.zeros(view.target.kind.indexed_by.shape_of(0), dtype=np.int64)
     return Guess(view.target, status, ids, np.zeros((0, width)), evidence=evidence, why=why)

@@ -194,7 +194,7 @@ def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:
     if task.target.kind not in OF_CELLS or not knowledge.cells:
         return False
     values = played.run.truth.of(task.target)
-    return bool(knowledge.cell_mask(task.target.owner, values.ids, len(values.columns)).all())
+    return bool(knowledge.cell_mask(task.target.owner, values.ids, values.cell_shape).all())
 
 
 MAX_FOLDER_CHARS = 100

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import write_json
 from fedleak.core.errors import InputError, listed
-from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
+from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Texts, Tree
 from fedleak.core.transcript import Message
 from fedleak.core.whole.run import Captured
 from fedleak.storage.capture_and_truth import load_capture
@@ -51,11 +51,15 @@ def payload_words(payload: Payload) -> str:
         case Array(values):
             return f"{values.dtype} {_shape(values.shape)}"
         case CipherArray(_, scheme, data, shape, fraction_bits):
-            return f"{scheme} {_shape(shape)}, {data.shape[1]} bytes each, {fraction_bits} fraction bits"
+            given = [name for name in ("exponents", "signs") if getattr(payload, name) is not None]
+            beside = f", {' and '.join(given)} in plaintext" if given else ""
+            return f"{scheme} {_shape(shape)}, {data.shape[1]} bytes each, {fraction_bits} fraction bits{beside}"
         case IntegerArray(data, shape):
             return f"integers {_shape(shape)}, {data.shape[1]} bytes each"
         case Scalar(value):
             return repr(value)
+        case Texts(values):
+            return f"{len(values)} texts"
         case Table(columns, ids, _):
             return f"table of {len(ids)} rows, {len(columns)} columns"
         case ModelSpec(kind, _, arrays):
@@ -76,6 +80,7 @@ def _summary(captured: Captured) -> dict[str, object]:
     facts = captured.transcript.facts
     return {
         "protocol": facts.protocol,
+        "defense": facts.defense,
         "parties": [{"name": p.name, "role": p.role.value, "n_features": p.n_features} for p in facts.parties],
         "messages": [
             {"step": step, "sender": sender, "receiver": receiver, "count": count, "first": words}
@@ -88,7 +93,8 @@ def _summary(captured: Captured) -> dict[str, object]:
 def _show(captured: Captured) -> None:
     facts = captured.transcript.facts
     console = plain_console()
-    click.echo(f"{facts.protocol}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
+    under = f", under {facts.defense}" if facts.defense else ""
+    click.echo(f"{facts.protocol}{under}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
     grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
     for step, sender, receiver, count, words in _steps(captured):
         grid.add_row(step, sender, "everyone" if receiver == "*" else receiver, str(count), words)

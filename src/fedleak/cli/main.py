@@ -118,11 +118,11 @@ def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | No
 @app.command()
 @click.argument("name")
 @json_option
-@click.option("--quick/--no-quick", help="Fewer repetitions.")
+@click.option("--quick/--no-quick", help="Fewer repetitions, or less data.")
 def bench(name: str, json: str | None, quick: bool) -> None:
     """Measure a ratio, both sides in one run.
 
-    NAME: Which comparison: paillier.
+    NAME: Which comparison: paillier (time against phe) or stream (memory against data).
     """
     from fedleak.cli.measure import bench_command
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -111,19 +112,22 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-BENCHES = ("paillier",)
+# By name: the module that measures, and what its ratios say.
+BENCHES = {
+    "paillier": ("fedleak.bench.paillier_bench", "above 1: fedleak is faster"),
+    "stream": ("fedleak.bench.stream_bench", "bytes that passed, over the most memory that a process had"),
+}
 
 
 def bench_command(name: str, json: str | None, quick: bool) -> None:
     if name not in BENCHES:
         raise UnknownNameError(f"unknown bench {name!r}{nearest_or_list(name, BENCHES)}")
     check_json_target(json)
-    from fedleak.bench.paillier_bench import measure
-
-    result = measure(quick=quick)
+    module, meaning = BENCHES[name]
+    result = import_module(module).measure(quick=quick)
     if json is not None:
         write_json(result, json)
     if json != "-":
         for key, value in result.items():
             if key.endswith("_ratio"):
-                click.echo(f"{key:20s} {value:8.2f}  (above 1: fedleak is faster)")
+                click.echo(f"{key:20s} {value:8.2f}  ({meaning})")

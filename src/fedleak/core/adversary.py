@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Self
 
 
@@ -35,6 +35,31 @@ class Capability(StrEnum):
     PUBLIC_SAMPLE = "a public sample of similar rows"
 
 
+class Index(Enum):
+    """What names a row of a secret: the parts of its id. Two rows are the same where all parts are."""
+
+    ROW = ("row",)  # of the table, as all parties count; a person
+    COLUMN = ("column",)  # of the owner's, by position
+    ROUND_AND_ROW = ("round", "row")
+    TREE_AND_NODE = ("tree", "node")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        parts: tuple[str, ...] = self.value
+        return parts
+
+    def shape_of(self, n_rows: int) -> tuple[int, ...]:
+        """Of the ids of so many rows: a list where one number is enough, otherwise a column a part."""
+        return (n_rows,) if len(self.parts) == 1 else (n_rows, len(self.parts))
+
+    def misfit(self, shape: tuple[int, ...], n_rows: int) -> str | None:
+        """Why ids of this shape cannot name so many rows; None where they can."""
+        wanted = self.shape_of(n_rows)
+        if shape == wanted:
+            return None
+        return f"ids must be {wanted}, the {' and '.join(self.parts)} of each of the {n_rows} rows; got {shape}"
+
+
 class SecretKind(StrEnum):
     """Each with the words that a report has for it, and what it means for its owner that somebody learns it."""
 
@@ -49,11 +74,13 @@ class SecretKind(StrEnum):
         "residuals",
         "A residual is the model's error on one record: its sign shows a class label, "
         "and labels and features are solved for from it.",
+        Index.ROUND_AND_ROW,
     )
     PARTIAL_SCORES = (  # per sample and round: a party's share of the linear score
         "partial-scores",
         "partial scores",
         "A partial score sums up what {owner}'s columns say about one person, and other attacks start from it.",
+        Index.ROUND_AND_ROW,
     )
     GRAM = (  # inner products of the victim's rows (or columns)
         "gram",
@@ -61,11 +88,17 @@ class SecretKind(StrEnum):
         "Inner products show which of {owner}'s records are alike, and fix its columns up to a rotation: "
         "a few known cells undo that.",
     )
-    WEIGHTS = "weights", "model weights", "The weights show how each of {owner}'s columns bears on the outcome."
+    WEIGHTS = (
+        "weights",
+        "model weights",
+        "The weights show how each of {owner}'s columns bears on the outcome.",
+        Index.COLUMN,
+    )
     THRESHOLDS = (  # of a victim's tree nodes
         "thresholds",
         "split points",
         "The split points show where {owner}'s columns divide people.",
+        Index.TREE_AND_NODE,
     )
     RANGES = (  # intervals that contain the victim's values
         "ranges",
@@ -78,6 +111,7 @@ class SecretKind(StrEnum):
         "inner products of columns",
         "They count in how many of {owner}'s records two entries occur together; of binary columns they often fix "
         "every record.",
+        Index.COLUMN,
     )
     RECORDS = (  # whole rows with their labels, of one party or of several together
         "records",
@@ -87,10 +121,13 @@ class SecretKind(StrEnum):
 
     words: str
     consequence: str
+    # What the ids of its rows are. A cell's place within a row is not part of the id: in a table of inner products the
+    # row's id names the one factor, and the column the other.
+    indexed_by: Index
 
-    def __new__(cls, value: str, words: str, consequence: str) -> Self:
+    def __new__(cls, value: str, words: str, consequence: str, indexed_by: Index = Index.ROW) -> Self:
         member = str.__new__(cls, value)
-        member._value_, member.words, member.consequence = value, words, consequence
+        member._value_, member.words, member.consequence, member.indexed_by = value, words, consequence, indexed_by
         return member
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedleak.core.adversary import Capability, Secret, SecretKind, Symmetry
-from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
+from fedleak.core.arrays import FloatArray, IntArray, Value, freeze, read_only
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
@@ -81,20 +81,21 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class Guess(Value):
     """Values for the cells of one secret.
 
-    ``ids`` has a row for each row of ``values``: a row id, or (round, row id). A cell that the attack
-    does not guess is NaN. ``candidates`` are equally good answers between which the view does not
-    decide; their mean is scored, never the best of them.
+    ``ids`` has an id for each row of ``values``, with the parts that the secret's index has. A row is a table's, or of
+    any other shape: an image's height, width and channels. A cell that the attack does not guess is NaN.
+    ``candidates`` are equally good answers between which the view does not decide; their mean is scored, never the
+    best of them.
     """
 
     secret: Secret
     status: Status
     ids: IntArray
-    values: FloatArray  # (rows, columns)
-    intervals: FloatArray | None = None  # (rows, columns, 2)
-    confidence: FloatArray | None = None  # (rows, columns), 0 to 1
+    values: FloatArray  # (rows, columns), or rows of any other shape
+    intervals: FloatArray | None = None  # the same with a last axis of 2: low and high
+    confidence: FloatArray | None = None  # as values, 0 to 1
     candidates: tuple[FloatArray, ...] = ()
     evidence: Mapping[str, ScalarValue] = field(default_factory=dict)
     why: str = ""
@@ -103,8 +104,14 @@ class Guess:
     )
 
     def __post_init__(self) -> None:
-        if self.values.ndim != 2 or len(self.ids) != len(self.values):
-            raise ValueError(f"Guess values must be (rows, columns) with a row an id; got {self.values.shape}")
+        if self.values.ndim < 2 or len(self.ids) != len(self.values):
+            raise ValueError(
+                f"Guess values must be (rows, columns), or rows of any other shape, with an id a row; got "
+                f"{self.values.shape} for {len(self.ids)} ids"
+            )
+        misfit = self.secret.kind.indexed_by.misfit(self.ids.shape, len(self.values))
+        if misfit:
+            raise ValueError(f"Guess of {self.secret.kind}: {misfit}")
         beside = (("confidence", self.confidence, ()), ("intervals", self.intervals, (2,)))
         for name, array, ending in beside:
             if array is None:

@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 from math import isfinite
 
 from fedleak.core.adversary import Secret
-from fedleak.core.arrays import FloatArray, freeze
+from fedleak.core.arrays import FloatArray, Value, freeze
 from fedleak.core.payload import ScalarValue
 
 
@@ -87,7 +87,7 @@ class Theory:
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibit:
+class Exhibit(Value):
     """A few true and guessed values side by side, for the picture.
 
     Any shape: three or more axes are (images, height, width[, channels]) with pixels from 0 to 1. A

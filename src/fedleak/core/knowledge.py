@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
+from math import isfinite, prod
 
 import numpy as np
 
 from fedleak.core.adversary import Capability
-from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze, positions_of
+from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Value, freeze, positions_of
 from fedleak.core.payload import Table
 
 
@@ -49,8 +49,9 @@ class KnownColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownCells:
-    """Single cells of a victim's table: row ids, column positions, values."""
+class KnownCells(Value):
+    """Single cells of a victim's rows: row ids, columns, values. ``columns`` are positions within a row; in a row that
+    is no table's, such as an image, its cells are counted in reading order."""
 
     owner: str
     ids: IntArray
@@ -86,12 +87,12 @@ class Knowledge:
         given = {Capability.KNOWN_CELLS: self.cells, Capability.PUBLIC_SAMPLE: self.samples}
         return frozenset(capability for capability, what in given.items() if what)
 
-    def cell_mask(self, owner: str, ids: AnyArray, n_columns: int) -> BoolArray:
-        """True where a cell of the owner's table is known: such cells are never scored."""
-        mask = np.zeros((len(ids), n_columns), dtype=bool)
+    def cell_mask(self, owner: str, ids: AnyArray, cell_shape: tuple[int, ...]) -> BoolArray:
+        """(rows, *cell shape), true where a cell of the owner's rows is known: such cells are never scored."""
+        mask = np.zeros((len(ids), prod(cell_shape)), dtype=bool)
         position = positions_of(ids)
         for known in self.cells:
             if known.owner == owner:
                 rows = np.array([position.get(int(row), -1) for row in known.ids], dtype=np.int64)
                 mask[rows[rows >= 0], known.columns[rows >= 0]] = True
-        return mask
+        return mask.reshape(len(ids), *cell_shape)

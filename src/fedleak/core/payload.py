@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, ByteArray, freeze, read_only, settled
+from fedleak.core.arrays import AnyArray, ByteArray, IntArray, SignArray, Value, freeze, read_only, settled
 
 ARRAY_KINDS = "biuf"  # bool, integers, floats: dtypes that hold no Python objects
 N_DIMENSIONS = 32  # at most; what every supported numpy handles
 ScalarValue = bool | int | float | str | None
+UNLESS_GIVEN = read_only({"stored": "unless default"})  # of a later field: what lacks it is stored as it always was
 
 
 def plain_scalar(value: object) -> ScalarValue:
@@ -36,7 +37,7 @@ def plain_scalar(value: object) -> ScalarValue:
 
 
 @dataclass(frozen=True, eq=False)
-class Array:
+class Array(Value):
     """Plaintext numbers of any shape."""
 
     values: AnyArray
@@ -50,22 +51,37 @@ class Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CipherArray:
-    """Ciphertexts, kept as bytes: that two of them are equal is something an attack may use."""
+class CipherArray(Value):
+    """Ciphertexts, kept as bytes: that two of them are equal is something an attack may use.
+
+    Some libraries send a scale and a sign beside each ciphertext, in plaintext; ours have one scale for all.
+    """
 
     key_id: str
     scheme: str
     data: ByteArray  # (number of ciphertexts, bytes of one ciphertext), big-endian
     shape: tuple[int, ...]
     fraction_bits: int
+    exponents: IntArray | None = field(default=None, metadata=UNLESS_GIVEN)  # one for each ciphertext, in their order
+    signs: SignArray | None = field(default=None, metadata=UNLESS_GIVEN)  # of each: -1, 0 or 1
 
     def __post_init__(self) -> None:
         _check_rows("CipherArray", self.data, self.shape)
         object.__setattr__(self, "data", freeze(self.data))
+        for name, dtype in (("exponents", np.int64), ("signs", np.int8)):
+            beside = getattr(self, name)
+            if beside is None:
+                continue
+            if beside.shape != (len(self.data),) or beside.dtype != dtype:
+                wanted = f"{np.dtype(dtype)} of shape ({len(self.data)},), one for each ciphertext"
+                raise ValueError(f"CipherArray {name} must be {wanted}; got {beside.dtype} {beside.shape}")
+            object.__setattr__(self, name, freeze(beside))
+        if self.signs is not None and np.abs(self.signs, dtype=np.int16).max(initial=0) > 1:
+            raise ValueError("CipherArray signs must be -1, 0 or 1; got others")
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerArray:
+class IntegerArray(Value):
     """Plaintext integers wider than a machine word (values modulo a Paillier modulus, keys)."""
 
     data: ByteArray  # (number of integers, bytes of one integer), big-endian, non-negative
@@ -92,8 +108,21 @@ class Scalar:
         object.__setattr__(self, "value", plain_scalar(self.value))
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Texts in a row: names of columns, ids of people, categories."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for value in self.values:
+            if not isinstance(value, str):
+                raise TypeError(f"Texts values must be texts; got {type(value).__name__}")
+        object.__setattr__(self, "values", tuple(str(value) for value in self.values))  # numpy's and enums' too
+
+
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Value):
     """Rows of named numeric columns; ``ids`` name the rows."""
 
     columns: tuple[str, ...]
@@ -112,7 +141,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelSpec:
+class ModelSpec(Value):
     """A model as data: what kind, its configuration, its arrays. ``fedleak.models`` interprets it."""
 
     kind: str
@@ -127,7 +156,7 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Value):
     """Named payloads, nested as deep as needed (gradients by layer, a node's histograms)."""
 
     items: Mapping[str, Payload]
@@ -136,7 +165,7 @@ class Tree:
         object.__setattr__(self, "items", read_only(self.items))
 
 
-Payload = Array | CipherArray | IntegerArray | Scalar | Table | ModelSpec | Tree
+Payload = Array | CipherArray | IntegerArray | Scalar | Texts | Table | ModelSpec | Tree
 
 
 def settled_payload(payload: Payload) -> Payload:
@@ -145,7 +174,13 @@ def settled_payload(payload: Payload) -> Payload:
         case Array(values):
             return Array(settled(values))
         case CipherArray():
-            return replace(payload, data=settled(payload.data))
+            exponents, signs = payload.exponents, payload.signs
+            return replace(
+                payload,
+                data=settled(payload.data),
+                exponents=None if exponents is None else settled(exponents),
+                signs=None if signs is None else settled(signs),
+            )
         case IntegerArray(data, shape):
             return IntegerArray(settled(data), shape)
         case Table(columns, ids, values):
@@ -154,7 +189,7 @@ def settled_payload(payload: Payload) -> Payload:
             return ModelSpec(kind, config, {name: settled(array) for name, array in arrays.items()})
         case Tree(items):
             return Tree({name: settled_payload(item) for name, item in items.items()})
-        case Scalar():
+        case Scalar() | Texts():
             return payload
 
 
@@ -170,13 +205,12 @@ def _feed(hasher: hashlib._Hash, payload: Payload) -> None:
     match payload:
         case Array(values):
             _feed_array(hasher, values)
-        case CipherArray(key_id, scheme, data, shape, fraction_bits):
-            _feed_text(hasher, repr((str(key_id), str(scheme), _plain_shape(shape), int(fraction_bits))))
-            _feed_array(hasher, data)
+        case CipherArray():
+            _feed_ciphertexts(hasher, payload)
         case IntegerArray(data, shape):
             _feed_text(hasher, repr(_plain_shape(shape)))
             _feed_array(hasher, data)
-        case Scalar(value):
+        case Scalar(value) | Texts(value):
             _feed_text(hasher, repr(value))
         case Table(columns, ids, values):
             _feed_text(hasher, repr(columns))
@@ -190,6 +224,15 @@ def _feed(hasher: hashlib._Hash, payload: Payload) -> None:
             _feed_text(hasher, repr(sorted(items)))  # all names first: where a subtree ends is then unambiguous
             for name in sorted(items):
                 _feed(hasher, items[name])
+
+
+def _feed_ciphertexts(hasher: hashlib._Hash, c: CipherArray) -> None:
+    _feed_text(hasher, repr((str(c.key_id), str(c.scheme), _plain_shape(c.shape), int(c.fraction_bits))))
+    _feed_array(hasher, c.data)
+    for name, beside in (("exponents", c.exponents), ("signs", c.signs)):
+        if beside is not None:
+            _feed_text(hasher, name)  # no payload is called so: nothing else can follow the data here
+            _feed_array(hasher, beside)
 
 
 def _feed_text(hasher: hashlib._Hash, text: str) -> None:

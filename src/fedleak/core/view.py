@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from fedleak.core.adversary import Secret
-from fedleak.core.arrays import read_only
+from fedleak.core.arrays import Value, read_only
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
@@ -20,7 +20,7 @@ from fedleak.core.transcript import Message, Record, positions_by_key
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class View(Value):
     """Public facts, the coalition's messages and records, declared knowledge, oracles. Read-only."""
 
     coalition: tuple[str, ...]

@@ -109,6 +109,7 @@ class PublicKey(ABC):
         return CipherArray(self.key_id, self.scheme, data, (len(data),) if shape is None else shape, fraction_bits)
 
     def _check(self, c: CipherArray) -> None:
+        _check_one_scale(c)
         check_key(self, c, CryptoError)
 
     def _one_each(self, a: CipherArray, values: list[int]) -> list[int]:
@@ -167,6 +168,12 @@ def check_key(key: PublicKey, c: CipherArray, error: type[CryptoError]) -> None:
         raise error(f"a ciphertext must have {key.ciphertext_bytes} bytes; got {c.data.shape[1]}")
 
 
+def _check_one_scale(c: CipherArray) -> None:
+    """Our arithmetic has one scale for all ciphertexts of an array; whoever opens others scales them itself."""
+    if c.exponents is not None or c.signs is not None:
+        raise CryptoError("ciphertexts to compute with must have one scale; got exponents or signs of their own")
+
+
 def hash_of_key(scheme: str, *parts: bytes) -> str:
     """A key's identity: equal for equal public keys, and only those."""
     return hashlib.sha256(repr((scheme, parts)).encode()).hexdigest()
@@ -174,6 +181,7 @@ def hash_of_key(scheme: str, *parts: bytes) -> str:
 
 def select(c: CipherArray, indices: Sequence[int] | slice) -> CipherArray:
     """Some of the ciphertexts, in the order of the indices (into the flattened array)."""
+    _check_one_scale(c)
     rows = c.data[indices if isinstance(indices, slice) else list(indices)]
     return CipherArray(c.key_id, c.scheme, rows, (len(rows),), c.fraction_bits)
 
@@ -183,5 +191,7 @@ def concatenate(parts: Sequence[CipherArray]) -> CipherArray:
     kinds = {(part.scheme, part.key_id, part.fraction_bits, part.data.shape[1]) for part in parts}
     if len(kinds) != 1:
         raise CryptoError(f"ciphertexts to concatenate must have one key and one scale; got {len(kinds)} kinds")
+    for part in parts:
+        _check_one_scale(part)
     data = np.concatenate([part.data for part in parts])
     return CipherArray(parts[0].key_id, parts[0].scheme, data, (len(data),), parts[0].fraction_bits)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, Value, freeze
 from fedleak.core.errors import DataError, listed, nearest_or_list
 from fedleak.core.knowledge import ColumnKind
 from fedleak.core.whole.federation import Slice
@@ -24,7 +24,7 @@ from fedleak.data.spec import DataSpec, EncodingOptions, ScalingName, check_enco
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedTable:
+class EncodedTable(Value):
     """Numbers (rows, columns), labels if any, and how both came about. ``ids`` are the source's row numbers."""
 
     source: str

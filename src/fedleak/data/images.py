@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, IntArray, Value, freeze
 from fedleak.core.errors import DataError, nearest
 from fedleak.core.whole.federation import Slice
 from fedleak.data.sources import source_file
@@ -22,7 +22,7 @@ _PEAK_DIGIT = 16
 
 
 @dataclass(frozen=True, eq=False)
-class ImageSet:
+class ImageSet(Value):
     """Whole-number pixels from 0 to ``peak``. A party's features are pixels / peak, from 0 to 1."""
 
     source: str

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedleak.core.arrays import AnyArray, freeze
+from fedleak.core.arrays import AnyArray, Value, freeze
 from fedleak.core.errors import DataError, nearest_or_list
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RawColumn:
+class RawColumn(Value):
     """Numbers with NaN where missing, or an object array of ``str`` with ``None`` where missing."""
 
     name: str

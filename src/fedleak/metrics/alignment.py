@@ -1,4 +1,4 @@
-"""Put a guess beside the truth, by row id and by the symmetries that the attack's class declares."""
+"""Put a guess beside the truth, by the rows' whole ids and by the symmetries that the attack's class declares."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ from collections.abc import Callable
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind, Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, flat_rows
 from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues
 
+OF_OWN_CELLS = frozenset({SecretKind.FEATURES, SecretKind.IMAGES})  # what known cells are cells of
 LARGEST_GUESS = 1e100  # guesses further out are not told apart, so that their squared errors stay finite
 
 
 def answers_of(guess: Guess, truth: SecretValues) -> list[FloatArray]:
     """The guess, or each of its equally good candidates, in the truth's row order; NaN where it is silent."""
-    width = guess.values.shape[1]
-    if width != len(truth.columns):
-        raise ValueError(f"a guess of this secret must have {len(truth.columns)} columns; got {width}")
-    position = {key: index for index, key in enumerate(_keys(guess.ids))}
-    found = np.array([position.get(key, -1) for key in _keys(truth.ids)], dtype=np.int64)
+    _check_cells(guess, truth)
+    found = places(truth.ids, guess.ids)
     answers = []
     for values in guess.candidates or (guess.values,):
-        cells = np.full((len(truth.ids), width), np.nan)
+        cells = np.full(truth.values.shape, np.nan)
         cells[found >= 0] = told(values[found[found >= 0]])
         answers.append(cells)
     return answers
+
+
+def _check_cells(guess: Guess, truth: SecretValues) -> None:
+    given = guess.values.shape[1:]
+    if given == truth.cell_shape:
+        return
+    if len(given) == 1 and truth.is_table:
+        raise ValueError(f"a guess of this secret must have {len(truth.columns)} columns; got {given[0]}")
+    raise ValueError(f"a guess of this secret must have cells of shape {truth.cell_shape} a row; got {given}")
+
+
+def places(ids: IntArray, among: IntArray) -> IntArray:
+    """Where each id stands among others, all its parts equal; -1 where it does not. Of one that recurs, the last."""
+    position = {key: index for index, key in enumerate(_keys(among))}
+    return np.array([position.get(key, -1) for key in _keys(ids)], dtype=np.int64)
 
 
 def told(values: FloatArray) -> FloatArray:
@@ -37,13 +50,13 @@ def told(values: FloatArray) -> FloatArray:
 
 def unknown_cells(secret: Secret, truth: SecretValues, knowledge: Knowledge) -> BoolArray:
     """True for the cells that count: those that the adversary did not know beforehand."""
-    if secret.kind is not SecretKind.FEATURES:
+    if secret.kind not in OF_OWN_CELLS:
         return np.ones(truth.values.shape, dtype=np.bool_)
-    return ~knowledge.cell_mask(secret.owner, truth.ids, len(truth.columns))
+    return ~knowledge.cell_mask(secret.owner, truth.ids, truth.cell_shape)
 
 
 def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) -> FloatArray:
-    """The member of the guess's symmetry class that is closest to the truth."""
+    """The member of the guess's symmetry class that is closest to the truth; rows of any shape are taken flat."""
     steps: list[tuple[Symmetry, Callable[[FloatArray, FloatArray], FloatArray]]] = [
         (Symmetry.ROTATION, _best_rotation),
         (Symmetry.ROW_ORDER, _best_row_order),
@@ -51,7 +64,7 @@ def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) ->
     ]
     for symmetry, align in steps:
         if symmetry in up_to:
-            cells = align(cells, truth)
+            cells = align(flat_rows(cells), flat_rows(truth)).reshape(truth.shape)
     return cells
 
 

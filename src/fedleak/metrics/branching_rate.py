@@ -35,7 +35,9 @@ class BranchingRate(Metric):
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         truth, served = answered.truth, answered.served
-        if served is None or served.model.kind not in (tree_models.TREE_KIND, tree_models.FOREST_KIND):
+        if served is None or not truth.is_table:
+            return None
+        if served.model.kind not in (tree_models.TREE_KIND, tree_models.FOREST_KIND):
             return None
         model = interpret(served.model)
         assert isinstance(model, TreeModel | ForestModel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray, flat_rows
 from fedleak.core.finding import Better
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.metric import Answered, CellMetric
@@ -23,6 +23,8 @@ REAL_VALUED = frozenset(
         SecretKind.WEIGHTS,
         SecretKind.COLUMN_PRODUCTS,
         SecretKind.RECORDS,
+        SecretKind.THRESHOLDS,
+        SecretKind.IMAGES,
     }
 )
 MAX_CLASSES = 20
@@ -53,39 +55,42 @@ class CellsRecovered(CellMetric):
         return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        return _within(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(np.float64)
+        return within_margin(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(
+            np.float64
+        )
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         constants = np.broadcast_to(_best_constants(truth, unknown), truth.values.shape)
-        return float(_within(constants, truth)[unknown].mean())
+        return float(within_margin(constants, truth)[unknown].mean())
 
 
 def recovered_share(answered: Answered) -> float:
     """Share of the unknown cells that the attack itself puts within the margin; what it leaves open does not count."""
     truth, unknown = answered.truth, answered.unknown
-    return float(np.mean([_within(cells, truth)[unknown].mean() for cells in answered.answers]))
+    return float(np.mean([within_margin(cells, truth)[unknown].mean() for cells in answered.answers]))
 
 
-def _within(cells: FloatArray, truth: SecretValues) -> BoolArray:
-    # A NaN is never within: a cell that the attack does not guess is not recovered.
+def within_margin(cells: FloatArray, truth: SecretValues) -> BoolArray:
+    """True where a cell counts as recovered. A NaN is never within: who does not guess a cell has not recovered it."""
     found: BoolArray = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
     return found
 
 
 def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
-    """For each column the value that puts the most unknown cells within the margin (a sliding window)."""
-    constants = np.zeros(len(truth.columns))
-    for column, margin in enumerate(_margin(truth)):
-        ordered = np.sort(truth.values[unknown[:, column], column])
+    """For each cell of a row the value that puts the most unknown ones within the margin (a sliding window)."""
+    values, counted = flat_rows(truth.values), flat_rows(unknown)
+    constants = np.zeros(values.shape[1])
+    for column, margin in enumerate(_margin(truth).ravel()):
+        ordered = np.sort(values[counted[:, column], column])
         if len(ordered):
             ends = np.searchsorted(ordered, ordered + 2 * margin, side="right")
             start = int(np.argmax(ends - np.arange(len(ordered))))
             constants[column] = (ordered[start] + ordered[ends[start] - 1]) / 2
-    return constants
+    return constants.reshape(truth.cell_shape)
 
 
 def _margin(truth: SecretValues) -> FloatArray:
-    low, high = truth.ranges[:, 0], truth.ranges[:, 1]
+    low, high = truth.lowest, truth.highest
     constant = CONSTANT_TOLERANCE * np.where(low == 0, 1.0, np.abs(low))
     return np.where(high > low, TOLERANCE * (high - low), constant)
 
@@ -111,7 +116,7 @@ class MeanError(CellMetric):
 
 
 def _spread(truth: SecretValues) -> FloatArray:
-    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
+    spread = truth.highest - truth.lowest
     return np.where(spread > 0, spread, 1.0)
 
 
@@ -124,7 +129,7 @@ class SquaredError(CellMetric):
     name = "mse-per-feature"
     summary = "mean squared error over the column's range squared; baseline: the column's mean"
     better = Better.LOWER
-    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.IMAGES})
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         return squared_errors(cells, truth)
@@ -135,13 +140,13 @@ class SquaredError(CellMetric):
 
 
 def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:
-    """(rows, columns), as shares of the range squared; the column's mean where there is no guess."""
+    """Of every cell, as shares of the range squared; the column's mean where there is no guess."""
     filled = np.where(np.isnan(cells), truth.values.mean(axis=0), cells)
     return np.asarray(((filled - truth.values) / _spread(truth)) ** 2)
 
 
 def mean_squared_errors(answered: Answered) -> FloatArray:
-    """(rows, columns): of every cell, the mean over the equally good answers."""
+    """Of every cell, the mean over the equally good answers."""
     return np.asarray(np.mean([squared_errors(cells, answered.truth) for cells in answered.answers], axis=0))
 
 

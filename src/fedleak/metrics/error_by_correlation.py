@@ -28,7 +28,7 @@ class ErrorByCorrelation(Metric):
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         truth, unknown, served = answered.truth, answered.unknown, answered.served
-        if served is None:
+        if served is None or not truth.is_table:
             return None
         place = positions_of(served.inputs.ids)
         order = np.array([place[int(row)] for row in truth.ids], dtype=np.int64)

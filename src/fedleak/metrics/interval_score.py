@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray, positions_of
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.whole.truth import SecretValues
-from fedleak.metrics.alignment import told
+from fedleak.metrics.alignment import places, told
 from fedleak.metrics.metric import Answered, CellMetric
 
 MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alpha for 80 % intervals
@@ -33,9 +33,8 @@ class IntervalScore(CellMetric):
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         """A single value is a range of no width; no value is the whole range."""
-        whole_low, whole_high = truth.ranges[:, 0], truth.ranges[:, 1]
-        low = np.where(np.isnan(cells), whole_low, cells)
-        return _scores(low, np.where(np.isnan(cells), whole_high, cells), truth)
+        low = np.where(np.isnan(cells), truth.lowest, cells)
+        return _scores(low, np.where(np.isnan(cells), truth.highest, cells), truth)
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         nothing = np.full(truth.values.shape, np.nan)
@@ -45,18 +44,17 @@ class IntervalScore(CellMetric):
 def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
     """The guessed ranges in the truth's row order, never wider than the column's own."""
     assert guess.intervals is not None
-    low = np.broadcast_to(truth.ranges[:, 0], truth.values.shape).copy()
-    high = np.broadcast_to(truth.ranges[:, 1], truth.values.shape).copy()
-    position = positions_of(guess.ids)
-    found = np.array([position.get(int(row), -1) for row in truth.ids])
+    low = np.broadcast_to(truth.lowest, truth.values.shape).copy()
+    high = np.broadcast_to(truth.highest, truth.values.shape).copy()
+    found = places(truth.ids, guess.ids)
     given = told(guess.intervals[found[found >= 0]])
-    low[found >= 0] = np.fmax(given[:, :, 0], low[found >= 0])  # of a NaN and a number, the number
-    high[found >= 0] = np.fmin(given[:, :, 1], high[found >= 0])
+    low[found >= 0] = np.fmax(given[..., 0], low[found >= 0])  # of a NaN and a number, the number
+    high[found >= 0] = np.fmin(given[..., 1], high[found >= 0])
     return low, high
 
 
 def _scores(low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
-    spread = truth.ranges[:, 1] - truth.ranges[:, 0]
+    spread = truth.highest - truth.lowest
     missed = np.maximum(low - truth.values, 0.0) + np.maximum(truth.values - high, 0.0)
     width = np.maximum(high - low, 0.0)
     return np.asarray((width + MISS_PENALTY * missed) / np.where(spread > 0, spread, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedleak.core.adversary import SecretKind, Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray, freeze
+from fedleak.core.arrays import BoolArray, FloatArray, Value, flat_rows, freeze
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
@@ -23,7 +24,7 @@ MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class Answered(Value):
     """A guess beside the truth, which all metrics share: rows are matched and rotations found once for all of them.
 
     ``up_to`` is the attack's, and the only freedom of alignment. ``served`` is the model that predicted the secret's
@@ -82,8 +83,9 @@ class CellMetric(Metric):
 
     def score_of(self, cells: FloatArray, baseline: float, unknown: BoolArray, rng: np.random.Generator) -> Score:
         """The mean of the unknown cells' scores, with the interval over rows."""
-        rows = unknown.any(axis=1)
-        by_row = np.where(unknown, cells, 0.0)[rows].sum(axis=1) / unknown[rows].sum(axis=1)
+        counted = flat_rows(unknown)
+        rows = counted.any(axis=1)
+        by_row = np.where(counted, flat_rows(cells), 0.0)[rows].sum(axis=1) / counted[rows].sum(axis=1)
         return Score(
             self.name,
             float(cells[unknown].mean()),
@@ -96,12 +98,8 @@ class CellMetric(Metric):
     def _matched_chance(self, answered: Answered, rng: np.random.Generator) -> float:
         """What a table with the right columns in the wrong rows scores once its rows are matched: matching flatters."""
         truth, unknown = answered.truth, answered.unknown
-        scores = []
-        for _ in range(MATCHED_DRAWS):
-            shuffled = rng.permuted(truth.values, axis=0)  # each column on its own
-            answer = aligned(shuffled, truth.values, answered.up_to)
-            scores.append(float(self.cell_scores(answer, truth, unknown)[unknown].mean()))
-        return float(np.mean(scores))
+        drawn = matched_draws(answered, rng)
+        return float(np.mean([float(self.cell_scores(cells, truth, unknown)[unknown].mean()) for cells in drawn]))
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         """Whether the truth's values are of the sort that is measured here; not all labels are."""
@@ -114,6 +112,14 @@ class CellMetric(Metric):
     @abstractmethod
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         """What the best guess from prior knowledge scores on the unknown cells."""
+
+
+def matched_draws(answered: Answered, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Tables with the right columns in the wrong rows, matched to the truth as the guess was."""
+    true = answered.truth.values
+    for _ in range(MATCHED_DRAWS):
+        shuffled = rng.permuted(true, axis=0)  # each column on its own
+        yield aligned(shuffled, true, answered.up_to)
 
 
 def mean_interval(rows: FloatArray, rng: np.random.Generator) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.whole.run import Captured, Sink
 from fedleak.core.whole.truth import SecretValues, Served, Truth
 from fedleak.storage.folder import FolderKind
-from fedleak.storage.folder_reader import FolderReader, Lines
+from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.strict_json import Malformed, shown
@@ -76,12 +76,12 @@ def save_capture(
 
 def load_capture(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Captured:
     folder = FolderReader(Path(path), CAPTURE, limits)
-    messages = Lines()
+    messages = MessageLines()
     records = {party: Lines() for party in folder.content.locals}
     for line, entry in folder.entries():
         match entry:
             case Message():
-                messages.add(line, entry.step)
+                messages.add_message(line, entry)
             case LocalRecord(party, record):
                 records[party].add(line, record.name)
     return Captured(
@@ -126,4 +126,7 @@ def load_truth(path: str | PathLike[str], *, limits: Limits = DEFAULT_LIMITS) ->
         raise FileFormatError(f"{path} must hold the served model that its header promises, once; got {len(served)}")
     if secrets != folder.content.secrets or len(set(secrets)) != len(secrets):
         raise FileFormatError(f"{path} must hold the secrets that its header lists, each once; got others")
-    return Truth({entry.secret: entry.values for entry in entries}, served[0] if served else None)
+    try:
+        return Truth({entry.secret: entry.values for entry in entries}, served[0] if served else None)
+    except ValueError as error:  # ids that are not those of the secret
+        raise FileFormatError(f"{path}: {error}") from error

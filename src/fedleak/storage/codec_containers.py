@@ -17,6 +17,7 @@ import numpy as np
 
 from fedleak.core.facts import ProtocolFacts
 from fedleak.core.payload import (
+    UNLESS_GIVEN,
     Array,
     CipherArray,
     IntegerArray,
@@ -25,6 +26,7 @@ from fedleak.core.payload import (
     Scalar,
     ScalarValue,
     Table,
+    Texts,
     Tree,
 )
 from fedleak.protocols import vocabularies
@@ -48,6 +50,7 @@ PAYLOAD_TAGS: Mapping[str, type] = {
     "cipher-array": CipherArray,
     "integer-array": IntegerArray,
     "scalar": Scalar,
+    "texts": Texts,
     "table": Table,
     "model": ModelSpec,
     "tree": Tree,
@@ -112,7 +115,10 @@ class MappingCodec(Codec):
 
 
 class DataclassCodec(Codec):
-    """A key a field. A key that is missing takes the field's default; an unknown one is refused."""
+    """A key a field. A key that is missing takes the field's default; an unknown one is refused.
+
+    A field that was added later says so, and is left out where it has its default.
+    """
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -121,11 +127,14 @@ class DataclassCodec(Codec):
         self._required = {
             field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
         }
+        self._later = {field.name: field.default for field in fields(kind) if field.metadata == UNLESS_GIVEN}
 
     def encode(self, value: object, put: Put) -> dict[str, object]:
         if not isinstance(value, self._kind):
             raise Malformed(f"value must be of type {self._kind.__name__}; got {type(value).__name__}")
-        return {name: _encode_at(name, codec, getattr(value, name), put) for name, codec in self._codecs.items()}
+        found = {name: getattr(value, name) for name in self._codecs}
+        given = {name: item for name, item in found.items() if name not in self._later or item is not self._later[name]}
+        return {name: _encode_at(name, self._codecs[name], item, put) for name, item in given.items()}
 
     def decode(self, value: object, reading: Reading) -> object:
         found = _object(value)
@@ -174,10 +183,7 @@ class TaggedCodec(Codec):
 
 
 class ProtocolFactsCodec(Codec):
-    """By the kinds that the listed protocols' vocabularies declare; a file names a kind, never a module.
-
-    The list is asked each time: a protocol may be added to it while we run.
-    """
+    """By the kinds that vocabularies of listed protocols declare, asked each time; a file names a kind, no module."""
 
     def encode(self, value: object, put: Put) -> object:
         return self._kinds().encode(value, put)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar
 
 from fedleak.core.arrays import AnyArray
 from fedleak.core.errors import FileFormatError
-from fedleak.core.transcript import Keyed
+from fedleak.core.transcript import Message, Route
 from fedleak.storage import safe_files, strict_json, version_1
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import TaggedCodec, decode
@@ -156,28 +156,17 @@ class Lines:
         self.keys.append(sys.intern(key))  # few words, many lines
 
 
-class StoredSequence(Keyed[ItemT]):
-    """Some lines of an index, each decoded when it is asked for."""
+class MessageLines(Lines):
+    """With who each message is from and to."""
 
-    def __init__(self, lines: Sequence[int], keys: Sequence[str], read: Callable[[int], ItemT]) -> None:
-        self._lines = lines
-        self.keys = keys
-        self._read = read
+    def __init__(self) -> None:
+        super().__init__()
+        self.routes: list[Route] = []
+        self._known: dict[Route, Route] = {}
 
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    @overload
-    def __getitem__(self, position: int) -> ItemT: ...
-    @overload
-    def __getitem__(self, position: slice) -> StoredSequence[ItemT]: ...
-    def __getitem__(self, position: int | slice) -> ItemT | StoredSequence[ItemT]:
-        if isinstance(position, slice):
-            return StoredSequence(self._lines[position], self.keys[position], self._read)
-        return self._read(self._lines[position])
-
-    def __iter__(self) -> Iterator[ItemT]:
-        return map(self._read, self._lines)
+    def add_message(self, line: int, message: Message) -> None:
+        self.add(line, message.step)
+        self.routes.append(self._known.setdefault(message.route, message.route))  # few pairs, many lines
 
 
 def _no_arrays(ref: ArrayRef) -> AnyArray:

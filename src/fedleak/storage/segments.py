@@ -79,7 +79,13 @@ def aligned(position: int) -> int:
 
 
 FOLDER = "segments"
-_N_OPEN = 16  # segments that a reader keeps mapped; arrays in use keep theirs mapped too
+# What a reader keeps mapped: so many segments, of so many bytes together where they are more than one. Arrays in use
+# keep theirs mapped too.
+_N_OPEN = 16
+_MAPPED_BYTES = 512 * safe_files.MIB
+# After so many bytes of arrays, the pages of all that is mapped are given back: they count as this process's memory
+# from the first touch until the map goes, and a map of 256 MiB lives as long as the smallest array in it.
+_TOUCHED_BYTES = 32 * safe_files.MIB
 _PREAMBLE = re.compile(rb"\x93NUMPY\x01\x00(..)", re.DOTALL)
 _DESCRIPTION = re.compile(rb"\{'descr': '\|u1', 'fortran_order': False, 'shape': \((\d{1,19}),\), \} *\n")
 _PREAMBLE_BYTES = 10
@@ -160,6 +166,7 @@ class SegmentReader:
         self._n_segments = n_segments
         self._limits = limits
         self._mapped: OrderedDict[int, tuple[mmap.mmap | bytes, int]] = OrderedDict()
+        self._n_touched = 0  # bytes of arrays that were handed out since pages were last given back
         if n_segments:
             safe_files.check_folder(folder / FOLDER)
 
@@ -185,6 +192,7 @@ class SegmentReader:
         count = ref.n_bytes // dtype.itemsize
         if count == 0:  # an offset at the very end is legal here, but not for numpy
             return freeze(np.empty(ref.shape, dtype=dtype))
+        self._count_touched(ref.n_bytes)
         flat: AnyArray = np.frombuffer(mapped, dtype=dtype, count=count, offset=start + ref.offset)
         if dtype.kind == "b" and flat.view(np.uint8).max() > 1:
             raise Malformed("booleans must be stored as 0 or 1; got another byte")
@@ -196,10 +204,30 @@ class SegmentReader:
             path = segment_path(self._folder, index)
             mapped = safe_files.map_whole(path, self._limits.total_bytes)
             found = mapped, _data_start(path, mapped)
+            self._make_room(len(mapped))
         self._mapped[index] = found  # the most recently used stand last
-        if len(self._mapped) > _N_OPEN:
-            self._mapped.popitem(last=False)
         return found
+
+    def _make_room(self, n_bytes: int) -> None:
+        while self._mapped and (len(self._mapped) >= _N_OPEN or self._n_mapped() + n_bytes > _MAPPED_BYTES):
+            _, (oldest, _) = self._mapped.popitem(last=False)
+            _give_back(oldest)
+
+    def _n_mapped(self) -> int:
+        return sum(len(mapped) for mapped, _ in self._mapped.values())
+
+    def _count_touched(self, n_bytes: int) -> None:
+        self._n_touched += n_bytes
+        if self._n_touched > _TOUCHED_BYTES:
+            for mapped, _ in self._mapped.values():
+                _give_back(mapped)
+            self._n_touched = n_bytes
+
+
+def _give_back(mapped: mmap.mmap | bytes) -> None:
+    """The pages, not the map: who still has an array in it finds them in the file again."""
+    if isinstance(mapped, mmap.mmap) and hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _data_start(path: Path, mapped: mmap.mmap | bytes) -> int:

@@ -23,13 +23,13 @@ from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge, KnownCells, KnownColumn, PublicSample
 from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
 from fedleak.core.payload import Payload
-from fedleak.core.transcript import Message, Record
+from fedleak.core.transcript import Message, Record, StoredMessages, StoredSequence
 from fedleak.core.view import View
 from fedleak.storage import strict_json
 from fedleak.storage.codec import Reading
 from fedleak.storage.codec_containers import codec_for
 from fedleak.storage.folder import ContentT, FolderKind
-from fedleak.storage.folder_reader import FolderReader, Lines, StoredSequence
+from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.segments import DTYPES, ArrayRef, aligned, ref_for, storable_bytes
@@ -120,8 +120,8 @@ def load_view(
     )
 
 
-def stored_messages(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Message]:
-    return StoredSequence(lines.numbers, lines.keys, lambda line: folder.entry(line, Message))
+def stored_messages(folder: FolderReader[ContentT], lines: MessageLines) -> StoredMessages:
+    return StoredMessages(lines.numbers, lines.keys, lambda line: folder.entry(line, Message), lines.routes)
 
 
 def stored_records(folder: FolderReader[ContentT], lines: Lines) -> StoredSequence[Record]:
@@ -147,7 +147,7 @@ class _SortedOut:
 
     records: dict[str, Lines]
     logs: dict[str, list[Exchange]]
-    messages: Lines = field(default_factory=Lines)
+    messages: MessageLines = field(default_factory=MessageLines)
     cells: list[KnownCells] = field(default_factory=list)
     columns: list[KnownColumn] = field(default_factory=list)
     samples: list[PublicSample] = field(default_factory=list)
@@ -155,7 +155,7 @@ class _SortedOut:
     def add(self, line: int, entry: object) -> None:
         match entry:
             case Message():
-                self.messages.add(line, entry.step)
+                self.messages.add_message(line, entry)
             case LocalRecord(party, record):
                 self.records[party].add(line, record.name)
             case KnownCells():

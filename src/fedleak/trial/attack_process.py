@@ -37,6 +37,7 @@ from fedleak.trial.spent import Spent, timed_run
 from fedleak.trial.wire import Kind, Request, Wire
 
 FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT = b"V", b"M", b"A"  # what a connection that is passed on is for
+STORED_VIEW = "view"  # in the folder of a process, where its view is too large to be sent
 MAX_TRACE_CHARS = 20_000
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
@@ -98,7 +99,7 @@ def _hold(connection: socket.socket, views: Path, code: Sequence[Path]) -> None:
     place = Path(json.loads(body))
     shut_off_view(place, views, code)
     kind, frame = wire.receive()
-    view = wire.received_view(frame) if kind is Kind.VIEW else load_view(place)
+    view = wire.received_view(frame) if kind is Kind.VIEW else load_view(place / STORED_VIEW)
     wire.send(Kind.READY)
     for _, attempt in _connections(connection):
         if _forked(leaving=connection):

@@ -10,18 +10,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.core.adversary import Secret
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import FloatArray, flat_rows
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
-from fedleak.core.finding import Exhibit, Score
+from fedleak.core.finding import ColumnResult, Exhibit, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import Truth
+from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
+from fedleak.metrics.column_results import column_results
 from fedleak.metrics.metric import Answered
 from fedleak.trial.spent import Spent
 
 MAX_EXHIBIT_CELLS = 300
+MAX_EXHIBIT_IMAGES = 3  # as many as a report draws
+MAX_EXHIBIT_SIDE = 64  # pixels of an exhibited image, of which every second or third is kept if it is larger
+IMAGE_AXES = (3, 4)  # images, height, width[, channels]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Attempt:
     isolated: bool = True  # in a process that held the view and nothing else
     scores: tuple[Score, ...] = ()  # the deciding one first; none where nothing was said, or nobody asked
     cells_recovered: float | None = None
+    columns: tuple[ColumnResult, ...] = ()  # of a table, each named column
     exhibit: Exhibit | None = None
     sampled: str = ""  # what part of a large secret was scored, in words
     unchecked: bool = False  # the truth says nothing of the target
@@ -88,7 +93,8 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
         attempt,
         scores=scores,
         cells_recovered=_cells_recovered(answered),
-        exhibit=_exhibit(answered),
+        columns=column_results(answered, rng=rng.spawn(1)[0]),
+        exhibit=exhibit_of(answered),
         sampled=answered.truth.sampled,
     )
 
@@ -100,10 +106,24 @@ def _cells_recovered(answered: Answered) -> float | None:
     return recovered_share(answered)
 
 
-def _exhibit(answered: Answered) -> Exhibit:
-    """Cells spread evenly over the secret: chosen by position, never by how well they were guessed."""
+def exhibit_of(answered: Answered) -> Exhibit:
+    """Whole images, or cells of anything else, spread evenly over the secret: chosen by position, never by how well
+    they were guessed."""
     cells = answered.answers[0]
+    if cells.ndim in IMAGE_AXES:
+        return _image_exhibit(cells, answered.truth)
     told = np.flatnonzero(np.isfinite(cells))
     chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_CELLS)).astype(np.int64)]
     true: FloatArray = answered.truth.values.ravel()[chosen]
     return Exhibit(true, cells.ravel()[chosen])
+
+
+def _image_exhibit(cells: FloatArray, truth: SecretValues) -> Exhibit:
+    """Pixels from 0 to 1, the lowest and the highest that any pixel may have."""
+    told = np.flatnonzero(np.isfinite(flat_rows(cells)).any(axis=1))
+    chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_IMAGES)).astype(np.int64)]
+    steps = [-(-length // MAX_EXHIBIT_SIDE) for length in truth.cell_shape[:2]]
+    low, high = float(truth.lowest.min()), float(truth.highest.max())
+    spread = high - low if high > low else 1.0
+    true, guessed = ((rows[chosen][:, :: steps[0], :: steps[1]] - low) / spread for rows in (truth.values, cells))
+    return Exhibit(true, guessed)

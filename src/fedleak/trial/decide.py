@@ -10,7 +10,7 @@ import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
-from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.trial.attempt import Attempt, Failure
 
 # Means to an end: alone they are at most a medium leak.
@@ -62,7 +62,7 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     silent = replace(
         unanswered(question, _outcome(guess.status, None), guess.why, seconds),
         evidence=evidence,
-        claim=_claim(guess),
+        claim=claim_of(guess),
         certificate=guess.certificate,
     )
     if first.unchecked:
@@ -82,15 +82,10 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         score=main,
         further_scores=first.scores[1:],
         cells_recovered=first.cells_recovered,
+        columns=_columns_over_runs([attempt.columns for attempt in answered if attempt.scores]),
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
-
-
-def _claim(guess: Guess) -> Claim:
-    told = np.isfinite(guess.values)
-    stated = None if guess.confidence is None or not told.any() else float(np.mean(guess.confidence[told]))
-    return Claim(guess.status.value, int(told.sum()), stated)
 
 
 ONE_RUN = "one run, and no truth to hold it against"
@@ -132,6 +127,36 @@ def _over_runs(scores: Sequence[Score]) -> Score:
     half = float(stdtrit(len(gains) - 1, 0.975)) * stdev(gains) / len(gains) ** 0.5
     baseline, n = fmean(score.baseline for score in scores), sum(score.n for score in scores)
     return replace(scores[0], value=value, baseline=baseline, ci=(value - half, value + half), n=n)
+
+
+def claim_of(guess: Guess) -> Claim:
+    """What the attack says of its answer, before anybody holds it against the truth."""
+    told = np.isfinite(guess.values)
+    stated = None if guess.confidence is None else guess.confidence[told]
+    return Claim(
+        guess.status.value, int(told.sum()), float(stated.mean()) if stated is not None and len(stated) else None
+    )
+
+
+def _columns_over_runs(runs: Sequence[Sequence[ColumnResult]]) -> tuple[ColumnResult, ...]:
+    """Of each column the mean of each figure, over the runs that have it."""
+    return tuple(_mean_column(results) for results in zip(*filter(None, runs), strict=True))
+
+
+def _mean_column(results: Sequence[ColumnResult]) -> ColumnResult:
+    return ColumnResult(
+        results[0].column,
+        sum(result.n for result in results),
+        _mean([result.error for result in results]),
+        _mean([result.baseline_error for result in results]),
+        _mean([result.correlation for result in results]),
+        _mean([result.cells_recovered for result in results]),
+    )
+
+
+def _mean(figures: Sequence[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return fmean(known) if known else None
 
 
 def _outcome(status: Status, score: Score | None) -> Outcome:

@@ -30,7 +30,7 @@ from fedleak.core.attack import Attack, Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import save_view
-from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES
+from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES, STORED_VIEW
 from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
 from fedleak.trial.spent import Spent
 from fedleak.trial.wire import Kind, Request, Wire, described
@@ -188,10 +188,9 @@ def _passed_through(control: socket.socket, purpose: bytes) -> socket.socket:
 
 
 def _hand_over(wire: Wire, view: View, place: Path) -> None:
-    """Through the connection; a large view through its folder, from where it is read as it is asked for."""
-    records = {party: tuple(found) for party, found in view.locals.items()}
-    if not wire.send_view(replace(view, messages=tuple(view.messages), locals=records), MAX_SENT_BYTES):
-        save_view(view, place, overwrite=True)
+    """Through the connection; a large view through its folder, entry by entry, from where it is read as asked for."""
+    if not wire.send_view(view, MAX_SENT_BYTES):
+        save_view(view, place / STORED_VIEW)  # inside: the process is already confined to the folder that it was told
         wire.send(Kind.LOAD, b"")
 
 

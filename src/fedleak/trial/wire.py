@@ -6,6 +6,7 @@ stored values alone, because unpickling what a stranger's code wrote would run t
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import socket
@@ -116,14 +117,13 @@ class Wire:
 
     def send_view(self, view: View, most_bytes: int) -> bool:
         """With its arrays as they lie in memory; False where they are more than that, and nothing is sent."""
-        arrays: list[pickle.PickleBuffer] = []
-        body = pickle.dumps(view, protocol=5, buffer_callback=arrays.append)
-        parts = [array.raw() for array in arrays]
-        lengths = [part.nbytes for part in parts]
-        if len(body) + sum(lengths) > most_bytes:
+        packed = _Packed(most_bytes)
+        try:
+            pickle.Pickler(packed, protocol=5, buffer_callback=packed.keep).dump(view)
+        except _TooLargeError:
             return False
-        self.send(Kind.VIEW, json.dumps(lengths).encode() + b"\n" + body)
-        for part in parts:
+        self.send(Kind.VIEW, json.dumps([part.nbytes for part in packed.parts]).encode() + b"\n" + packed.getvalue())
+        for part in packed.parts:
             self.connection.sendall(part)
         return True
 
@@ -156,6 +156,32 @@ class Wire:
 
     def close(self) -> None:
         self.connection.close()
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class _Packed(io.BytesIO):
+    """A pickled value and, apart, its arrays, uncopied: given up as soon as they are too many, with the rest unread."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__()
+        self.parts: list[memoryview] = []
+        self._left = most_bytes
+
+    def write(self, part: Any, /) -> int:
+        self._take(memoryview(part).nbytes)
+        return super().write(part)
+
+    def keep(self, array: pickle.PickleBuffer) -> None:
+        self.parts.append(array.raw())
+        self._take(self.parts[-1].nbytes)
+
+    def _take(self, n_bytes: int) -> None:
+        self._left -= n_bytes
+        if self._left < 0:
+            raise _TooLargeError
 
 
 def _left(until: float) -> float:

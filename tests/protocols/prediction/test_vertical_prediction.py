@@ -134,3 +134,8 @@ def test_tree_outputs_are_one_hot_and_forest_outputs_vote_fractions():
         rng=np.random.default_rng(0),
     )
     assert set(np.unique(tree.confidences(np.array([[0.1], [0.9]])))) == {0.0, 1.0}
+
+
+def test_no_party_is_called_as_the_computation_is():
+    with pytest.raises(InputError, match="a party must not be called 'joint computation'"):
+        run_prediction(unit_federation({"bank": 2, "joint computation": 2}, PredictionSettings()))

@@ -33,12 +33,12 @@ class ScoreRecovery(Attack):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         mixed = mixed_scores(view.facts, view.coalition)
         if mixed:
-            return unsolved(view, NotIdentified(mixed, 0), width=1, id_width=2)
+            return unsolved(view, NotIdentified(mixed, 0), width=1)
         if not reads_the_grid(view):
             return _from_residuals(view, outside_scores(view))
         read = read_on_the_grid(view)
         if isinstance(read, NotIdentified):
-            return unsolved(view, read, width=1, id_width=2)
+            return unsolved(view, read, width=1)
         return _from_grid(view, read)
 
     @classmethod

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from fedleak.core.adversary import JOINT
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, FloatArray, IntArray, Value, freeze
 from fedleak.core.errors import InputError
 from fedleak.core.facts import PartyFacts
 from fedleak.core.steps import Role
@@ -38,7 +38,7 @@ def setting(default: Any, about: str, *, unit: str = "", choices: tuple[str, ...
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class Slice(Value):
     """What a party holds of some rows: features of any shape (rows first), labels if it has them."""
 
     ids: IntArray

@@ -16,7 +16,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.oracle import LiveOracle, Oracle, Service
 from fedleak.core.payload import CipherArray, digest, settled_payload
-from fedleak.core.transcript import OPENS, Keyed, Message, Record, Transcript
+from fedleak.core.transcript import OPENS, Keyed, Message, Record, StoredSequence, Transcript
 from fedleak.core.view import View
 from fedleak.core.whole.truth import Truth
 
@@ -106,9 +106,9 @@ class Run:
         )
 
     def _messages_of(self, members: frozenset[str]) -> Sequence[Message]:
-        """Kept: every attack of a coalition gets a view of its own, and a transcript on disk is dear to read."""
+        """One sequence for all views of a coalition; of a run on disk it holds where the messages are, not them."""
         if members not in self._seen:
-            self._seen[members] = tuple(m for m in self.transcript.messages if m.concerns(members))
+            self._seen[members] = self.transcript.concerning(members)
         return self._seen[members]
 
     def _records_of(self, name: str, members: frozenset[str]) -> Sequence[Record]:
@@ -117,11 +117,22 @@ class Run:
         words = records.keys if isinstance(records, Keyed) else [record.name for record in records]
         if not any(word.startswith(OPENS) for word in words):
             return records
-        payloads = [message.payload for message in self._messages_of(members)]
-        had = {OPENS + digest(payload) for payload in payloads if isinstance(payload, CipherArray)}
+        had = self._openable_by(members)
         kept = [i for i, word in enumerate(words) if not word.startswith(OPENS) or word in had]
-        return [records[i] for i in kept]
+        return records.chosen(kept) if isinstance(records, StoredSequence) else [records[i] for i in kept]
+
+    def _openable_by(self, members: frozenset[str]) -> frozenset[str]:
+        """What the ciphertexts that a coalition had are called by who can open them. One is read at a time."""
+        if members not in self._openable:
+            payloads = (message.payload for message in self._messages_of(members))
+            ciphertexts = (payload for payload in payloads if isinstance(payload, CipherArray))
+            self._openable[members] = frozenset(OPENS + digest(payload) for payload in ciphertexts)
+        return self._openable[members]
 
     @cached_property
-    def _seen(self) -> dict[frozenset[str], tuple[Message, ...]]:
+    def _seen(self) -> dict[frozenset[str], Sequence[Message]]:
+        return {}
+
+    @cached_property
+    def _openable(self) -> dict[frozenset[str], frozenset[str]]:
         return {}

@@ -5,37 +5,72 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray, freeze, read_only
+from fedleak.core.arrays import FloatArray, IntArray, Value, freeze, read_only
 from fedleak.core.errors import RunError
 from fedleak.core.payload import ModelSpec, Table
 
 
 @dataclass(frozen=True, eq=False)
-class SecretValues:
-    """The true cells of a secret: ``ids`` as in a guess, ``ranges`` the (low, high) of each column.
+class SecretValues(Value):
+    """The true cells of a secret: ``ids`` as in a guess, ``ranges`` the (low, high) of each cell of a row.
 
+    A table names its columns. Rows of any other shape, such as images, have no names for their cells.
     ``sampled`` says which rows these are, where they are not all: a guess is then scored on them alone.
     """
 
     ids: IntArray
     columns: tuple[str, ...]
-    values: FloatArray  # (rows, columns)
-    ranges: FloatArray  # (columns, 2)
+    values: FloatArray  # (rows, columns), or rows of any other shape
+    ranges: FloatArray  # (columns, 2); of other rows (*shape, 2), or what numpy broadcasts to that
     sampled: str = ""
 
     def __post_init__(self) -> None:
-        if self.values.shape != (len(self.ids), len(self.columns)):
-            raise ValueError(f"SecretValues must be {(len(self.ids), len(self.columns))}; got {self.values.shape}")
-        if self.ranges.shape != (len(self.columns), 2):
-            raise ValueError(f"SecretValues ranges must be {(len(self.columns), 2)}; got {self.ranges.shape}")
+        wanted = (len(self.ids), len(self.columns))
+        if self.values.ndim < 3 and self.values.shape != wanted:
+            raise ValueError(f"SecretValues of a table must be {wanted}; got {self.values.shape}")
+        if self.values.ndim > 2 and (len(self.values) != len(self.ids) or self.columns):
+            raise ValueError(
+                f"SecretValues of rows that are no table must have {len(self.ids)} rows and no columns; got "
+                f"{self.values.shape} and {len(self.columns)} columns"
+            )
+        if not self._has_ranges():
+            raise ValueError(f"SecretValues ranges must be {(*self.cell_shape, 2)}; got {self.ranges.shape}")
         object.__setattr__(self, "ids", freeze(self.ids))
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "ranges", freeze(self.ranges))
 
+    @property
+    def cell_shape(self) -> tuple[int, ...]:
+        """Of one row: the number of columns, or height, width and channels."""
+        return self.values.shape[1:]
+
+    @property
+    def is_table(self) -> bool:
+        return self.values.ndim == 2
+
+    @property
+    def lowest(self) -> FloatArray:
+        """Of each cell of a row."""
+        return np.broadcast_to(self.ranges[..., 0], self.cell_shape)
+
+    @property
+    def highest(self) -> FloatArray:
+        return np.broadcast_to(self.ranges[..., 1], self.cell_shape)
+
+    def _has_ranges(self) -> bool:
+        if self.is_table:
+            return self.ranges.shape == (*self.cell_shape, 2)
+        if not self.ranges.ndim or self.ranges.shape[-1] != 2 or self.ranges.ndim > self.values.ndim:
+            return False
+        lengths = zip(reversed(self.ranges.shape[:-1]), reversed(self.cell_shape), strict=False)
+        return all(own in (1, wanted) for own, wanted in lengths)
+
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class Served(Value):
     """The model that predicted the secret's rows, whole, with what went in and what came out.
 
     For metrics that judge a guess by what it does in the model, or beside what else the adversary sees.
@@ -65,6 +100,9 @@ class Truth:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "secrets", read_only(self.secrets))
+        for secret, kept in self.secrets.items():
+            if not callable(kept):
+                _check_ids(secret, kept)
 
     def can_check(self, secret: Secret) -> bool:
         """A run of our own that lacks a secret is defective, and ``of`` says so; somebody else's just lacks it."""
@@ -74,7 +112,10 @@ class Truth:
         if secret not in self.secrets:
             raise RunError(f"the run kept no truth about {secret}; it has {[str(s) for s in self.secrets]}")
         kept = self.secrets[secret]
-        return kept() if callable(kept) else kept
+        if callable(kept):
+            kept = kept()
+            _check_ids(secret, kept)
+        return kept
 
     def served_to(self, coalition: tuple[str, ...]) -> Served | None:
         """The predictions as this coalition met them: with its own columns named."""
@@ -83,3 +124,9 @@ class Truth:
         features = [Secret(SecretKind.FEATURES, member) for member in coalition]
         held = [self.of(secret).columns for secret in features if secret in self.secrets]
         return replace(self.served, own=tuple(name for columns in held for name in columns))
+
+
+def _check_ids(secret: Secret, values: SecretValues) -> None:
+    misfit = secret.kind.indexed_by.misfit(values.ids.shape, len(values.values))
+    if misfit:
+        raise ValueError(f"the truth about {secret}: {misfit}")

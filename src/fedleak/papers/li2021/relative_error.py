@@ -12,7 +12,7 @@ NOTHING = Knowledge()
 
 def relative_error(guess: FloatArray, truth: FloatArray, knowledge: Knowledge = NOTHING, owner: str = "") -> float:
     """Over the cells that were not known."""
-    unknown = ~knowledge.cell_mask(owner, np.arange(len(truth)), truth.shape[1])
+    unknown = ~knowledge.cell_mask(owner, np.arange(len(truth)), truth.shape[1:])
     return float(np.mean(np.abs(guess - truth)[unknown]) / np.mean(np.abs(truth)[unknown]))
 
 

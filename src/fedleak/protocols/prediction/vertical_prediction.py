@@ -158,6 +158,10 @@ def _ordered(federation: Federation) -> tuple[Party, ...]:
             "vertical-prediction must have one active and one or more passive parties; "
             f"got {len(active)} active and {len(passive)} passive"
         )
+    if any(party.name == prediction.JOINT_COMPUTATION for party in federation.parties):
+        raise InputError(
+            f"a party must not be called {prediction.JOINT_COMPUTATION!r}, as the computation is; rename it"
+        )
     labels = active[0].train.labels
     if labels is None or np.asarray(labels).dtype.kind not in "iub" or (len(labels) and np.min(labels) < 0):
         raise InputError(f'labels of {active[0].name} must be classes 0, 1, 2 ...; set [data] task = "multiclass"')

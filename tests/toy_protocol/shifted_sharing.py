@@ -1,0 +1,109 @@
+"""Passive parties send their rows, shifted, and call that a protocol; a defense blurs what they send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedleak.core.adversary import Capability, Secret, SecretKind
+from fedleak.core.attack import Reference
+from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.payload import Array, Table
+from fedleak.core.steps import FEATURES, LABELS, OWN_DATA, Role
+from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
+from fedleak.core.whole.hooks import Defense, Hook, HookKind
+from fedleak.core.whole.protocol import Protocol
+from fedleak.core.whole.randomness import Randomness
+from fedleak.core.whole.run import Run, Sink
+from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.protocols.actor import Actor, start_round
+from toy_protocol import vocabulary as toy
+
+
+@dataclass(frozen=True)
+class ToySettings(Settings):
+    offset: float = setting(5.0, "what is added to every cell")
+    silent: tuple[str, ...] = setting((), "parties that send nothing")
+
+
+class ShiftedSharing(Protocol):
+    name = "toy-shift"
+    summary = "rows are sent with a constant added"
+    reference = Reference("fedleak", "tests")
+    settings_type = ToySettings
+    roles = frozenset({Role.ACTIVE, Role.PASSIVE})
+    named_steps = frozenset({OWN_DATA, toy.SHIFTED_ROWS})
+    may_reveal = frozenset({Capability.OWN_FEATURES})
+
+    def run(
+        self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
+    ) -> Run:
+        settings = settings_of(self.name, ToySettings, federation.settings)
+        actors = {party.name: Actor(party.name, party.role, hooks, sink, randomness) for party in federation.parties}
+        receiver = actors[federation.with_role(Role.ACTIVE)[0].name]
+        for party in federation.parties:
+            _keep(party, actors[party.name])
+        senders = [party for party in federation.with_role(Role.PASSIVE) if party.name not in settings.silent]
+        for number, party in enumerate(senders):
+            start_round(list(actors.values()), number)
+            actors[party.name].record(toy.SHIFTED_ROWS, toy.OWN_OFFSET, Array(np.array([settings.offset])))
+            actors[party.name].send(toy.SHIFTED_ROWS, receiver, Array(party.train.features + settings.offset))
+        captured = sink.finish(facts)
+        return Run(captured.transcript, captured.locals, _truth(federation.parties), {"rows": federation.n_rows})
+
+    @classmethod
+    def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
+        given = settings_of(cls.name, ToySettings, settings)
+        return Facts(cls.name, parties, n_rows, own=toy.ToyFacts(offset=given.offset, silent=given.silent))
+
+    @classmethod
+    def reveals(
+        cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
+    ) -> frozenset[Capability]:
+        return cls.may_reveal
+
+
+def _keep(party: Party, actor: Actor) -> None:
+    rows = actor.take_in(OWN_DATA, party.train.features)
+    actor.record(OWN_DATA, FEATURES, Table(party.columns, party.train.ids, rows))
+    if party.train.labels is not None:
+        actor.record(OWN_DATA, LABELS, Table(("label",), party.train.ids, party.train.labels[:, None]))
+
+
+def _truth(parties: Sequence[Party]) -> Truth:
+    found = {}
+    for party in parties:
+        rows, labels = party.train.features, party.train.labels
+        found[Secret(SecretKind.FEATURES, party.name)] = _values(party, party.columns, rows)
+        if labels is not None:
+            found[Secret(SecretKind.LABELS, party.name)] = _values(party, ("label",), labels.astype(float)[:, None])
+    return Truth(found)
+
+
+def _values(party: Party, columns: tuple[str, ...], values: np.ndarray) -> SecretValues:
+    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
+    return SecretValues(party.train.ids, columns, values, ranges)
+
+
+@dataclass(frozen=True)
+class Blur(Defense):
+    name = "toy-blur"
+    summary = "noise on the shifted rows"
+    reference = Reference("fedleak", "tests")
+    acts_at = frozenset({toy.SHIFTED_ROWS})
+
+    sigma: float = setting(1.0, "standard deviation")
+    parties: tuple[str, ...] = setting((), "who blurs; all if empty")
+
+    def declare(self, facts: Facts) -> Facts:
+        return facts.with_own(toy.ToyFacts, blur=self.sigma)
+
+    def hooks(self, federation: Federation) -> tuple[Hook[Any], ...]:
+        everyone = tuple(party.name for party in federation.with_role(Role.PASSIVE))
+        return tuple(Hook(toy.SHIFTED_ROWS, HookKind.SEND, name, self._blur) for name in self.parties or everyone)
+
+    def _blur(self, sent: Array, local: object, rng: np.random.Generator) -> Array:
+        return Array(sent.values + self.sigma * rng.standard_normal(sent.values.shape))
