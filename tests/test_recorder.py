@@ -92,7 +92,7 @@ def test_exponents_and_signs_stand_beside_ciphertexts(tmp_path):
     with recorder(tmp_path, own_steps=("mine",)) as r:
         r.message("mine", "bank", None, sent, round=0)
         r.message("mine", "bank", None, ["income", "age"], round=0)
-        with pytest.raises(InputError, match="the signs of .* one for each ciphertext"):
+        with pytest.raises(InputError, match=r"the signs of .* one for each ciphertext"):
             r.message("mine", "bank", None, Ciphertexts([5, 6], key="k", signs=[1]), round=0)
         with pytest.raises(InputError, match="signs -1, 0 or 1"):
             r.message("mine", "bank", None, Ciphertexts([5], key="k", signs=[2]), round=0)

@@ -49,11 +49,8 @@ class Ciphertexts:
         if given is None:
             return None
         found = array_of(given, what).ravel()
-        if (
-            len(found) != count
-            or found.dtype.kind not in "iu"
-            or (dtype is np.int8 and np.abs(found).max(initial=0) > 1)
-        ):
+        too_large = dtype is np.int8 and bool((found > 1).any() or (found < -1).any())
+        if len(found) != count or found.dtype.kind not in "iu" or too_large:
             raise InputError(f"{what} must be {count} whole numbers, one for each ciphertext, signs -1, 0 or 1")
         return found.astype(dtype)
 
