@@ -39,7 +39,7 @@ with Recorder("capture", {"bank": "active", "fintech": "passive"}, learning_rate
 
 - Messages are what went over the wire; records are what a party has or computed. Record the parties that you want in
   the adversary's place. Whoever has the capture has everything in it: keep it like the data.
-- A payload is a numpy array, a number, a text or texts, a dictionary of these, or `Ciphertexts` (whole numbers, with the
+- A payload is a numpy array, a number, a text or texts, a dictionary of these, or `Ciphertexts` (whole numbers with the
   name of their key).
 - Rounds count from 0; setup is round -1. The weights of round t are those after it, those of setup the first ones.
 - The gradient is that of the loss alone, a mean over the batch; take a penalty off before you record it.
