@@ -9,7 +9,7 @@ import numpy as np
 
 from fedleak.core.errors import FileFormatError
 from fedleak.core.payload import Array, Table
-from fedleak.core.steps import FEATURES
+from fedleak.core.steps import FEATURES, RecordName
 from fedleak.core.transcript import EVERYONE, Record
 from fedleak.core.whole.run import Captured
 from fedleak.protocols import vocabularies
@@ -23,9 +23,10 @@ A_VALUE_A_COLUMN = (WEIGHTS, OWN_GRADIENT)
 def check_capture(captured: Captured, path: Path) -> None:
     _check_parties(captured, path)
     tables = {}
+    known = tuple(name for words in vocabularies() for name in words.records)
     for party, records in captured.locals.items():
         for record in records:
-            _check_form(party, record, path)
+            _check_form(party, record, known, path)
             if record.name == FEATURES.name and isinstance(record.value, Table):
                 tables[party] = record.value
     for party, table in tables.items():
@@ -46,9 +47,9 @@ def _check_parties(captured: Captured, path: Path) -> None:
             )
 
 
-def _check_form(party: str, record: Record, path: Path) -> None:
+def _check_form(party: str, record: Record, names: tuple[RecordName, ...], path: Path) -> None:
     """A record under a known name has the form that everybody expects under it."""
-    known = [name for words in vocabularies() for name in words.records if name.covers(record.name)]
+    known = [name for name in names if name.covers(record.name)]
     if known and not any(isinstance(record.value, name.payload) for name in known):
         raise FileFormatError(
             f"{path}: the record {record.name!r} of {party} must be of the form {known[0].payload.__name__}; "
