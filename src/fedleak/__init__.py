@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedleak.door.audits import audit
     from fedleak.door.checking import Check, check
     from fedleak.door.reports import load_report
-    from fedleak.recorder import Recorder  # type: ignore[import-not-found]
+    from fedleak.recorder import Recorder
 
 __all__ = ["Check", "Recorder", "Report", "__version__", "attack", "audit", "audit_model", "check", "load_report"]
 

@@ -38,7 +38,20 @@ def ended(finding: Finding, outcome: Outcome, **changes: object) -> Finding:
     return replace(finding, outcome=outcome, **changes)
 
 
+PROVED = replace(LABELS, outcome=Outcome.UNCHECKED, severity=Severity.HIGH, certificate="one solution")
+CLAIMED = replace(LABELS, outcome=Outcome.UNCHECKED)
+
+
 CASES = {
+    "a claim that the view proves": ([PROVED], ExitCode.FOUND),
+    "a claim that the view proves, below the limit": ([replace(PROVED, severity=Severity.MEDIUM)], ExitCode.DONE),
+    "a claim that nothing checks": ([CLAIMED], ExitCode.INCONCLUSIVE),
+    "a claim that nothing checks beside a clean secret": (
+        [LABELS, replace(CLAIMED, secret=FEATURES.secret)],
+        ExitCode.INCONCLUSIVE,
+    ),
+    "a claim that nothing checks, and another attack is clean": ([LABELS, CLAIMED], ExitCode.INCONCLUSIVE),
+    "a claim that nothing checks, and another attack shows a leak": ([LOW, CLAIMED], ExitCode.DONE),
     "clean": ([LABELS], ExitCode.DONE),
     "a leak below the limit": ([LOW], ExitCode.DONE),
     "a leak at the limit": ([HIGH], ExitCode.FOUND),

@@ -14,6 +14,7 @@ from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.whole.run import MemorySink
+from fedleak.storage.capture_and_truth import load_capture, load_truth
 from fedleak.trial.progress import Silent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -75,6 +76,20 @@ def test_the_script_recovers_every_hidden_cell(capsys: pytest.CaptureFixture[str
     assert [(finding.attack, finding.outcome) for finding in report.findings] == [("equality-solving", Outcome.LEAK)]
     assert report.findings[0].cells_recovered == 1.0
     assert "equality-solving" in capsys.readouterr().out
+
+
+def test_the_training_loop_is_captured_in_a_few_lines(tmp_path: Path) -> None:
+    """Its own lines are those of any such loop; ``fedleak audit --transcript`` is tried on it in tests/cli."""
+    script = EXAMPLES / "captured_training.py"
+    accuracy = runpy.run_path(str(script))["train"](str(tmp_path / "capture"), str(tmp_path / "truth"))
+    assert accuracy > 0.8
+    added = [
+        line for line in script.read_text(encoding="utf-8").splitlines() if "recorder." in line.replace("fedleak.", "")
+    ]
+    assert len(added) <= 10
+    captured = load_capture(tmp_path / "capture")
+    assert set(captured.locals) == {"fintech"}, "what the bank holds is in the truth alone"
+    assert len(load_truth(tmp_path / "truth").secrets) == 3
 
 
 def test_the_notebook_runs_and_holds_no_output(

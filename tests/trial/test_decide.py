@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
-from fedleak.core.finding import Better, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, Claim, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.knowledge import Knowledge
 from fedleak.trial.attempt import Attempt, Failure
 from fedleak.trial.decide import Question, decide, severity
@@ -77,3 +78,39 @@ def test_a_failure_is_skipped_only_where_all_lack_something():
 def test_severity_is_the_share_of_the_way_to_a_perfect_answer(value, grade):
     assert severity(accuracy(value), SecretKind.LABELS) is grade
     assert severity(accuracy(value), SecretKind.GRAM) is min(grade, Severity.MEDIUM)
+
+
+def unchecked(given: Guess) -> Attempt:
+    return replace(attempt(given), unchecked=True)
+
+
+def test_an_answer_without_a_truth_is_a_claim():
+    sure = replace(guess(Status.PARTIAL), confidence=np.array([[0.5], [0.7], [0.9]]))
+    found = decide(QUESTION, [unchecked(sure)])
+    assert (found.outcome, found.severity, found.score) == (Outcome.UNCHECKED, Severity.NONE, None)
+    assert found.claim == Claim("partial", 3, pytest.approx(0.7))
+    assert "one run" in found.why
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "grade"),
+    [
+        (Status.RECOVERED, SecretKind.LABELS, Severity.HIGH),
+        (Status.PARTIAL, SecretKind.LABELS, Severity.MEDIUM),
+        (Status.RECOVERED, SecretKind.GRAM, Severity.MEDIUM),
+        (Status.PARTIAL, SecretKind.GRAM, Severity.LOW),
+    ],
+)
+def test_a_claim_that_the_view_proves_is_as_severe_as_what_it_claims(status, kind, grade):
+    proved = replace(guess(status), secret=Secret(kind, "bank"), certificate="the one solution of 20 equations")
+    found = decide(QUESTION, [unchecked(proved)])
+    assert (found.outcome, found.severity, found.certificate) == (Outcome.UNCHECKED, grade, proved.certificate)
+    assert found.is_proved
+    assert "one run" not in found.why
+
+
+@pytest.mark.parametrize("status", [Status.UNDETERMINED, Status.NOT_IDENTIFIABLE])
+def test_an_attack_that_does_not_answer_claims_nothing(status):
+    found = decide(QUESTION, [attempt(guess(status))])
+    assert found.outcome.value == status.value
+    assert not found.is_proved

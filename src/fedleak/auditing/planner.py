@@ -178,7 +178,7 @@ def _reason_to_skip(
         return NOTHING_LEFT
     missing = sorted(capability.value for capability in attack.requires - capabilities)
     if missing:
-        return f"{protocol.name} does not give {who} {', '.join(missing)}"
+        return f"{'the transcript' if protocol.replays else protocol.name} does not give {who} {', '.join(missing)}"
     if attack.deviation is not None:
         if attack.deviation not in DEVIATIONS:
             return f"it deviates by {attack.deviation!r}, which no installed package has"

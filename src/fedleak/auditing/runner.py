@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from hashlib import sha256
 
 from fedleak.attacks import ATTACKS
@@ -46,12 +47,15 @@ class Audit:
         run_key: RunKey | None = None,
         jobs: int | None = None,
         isolated: bool = True,
+        left_out: tuple[str, ...] | None = None,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
         ``run_key`` repeats an audit; a fresh one by default. ``jobs``: attempts side by side, by default as many as
         there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
+        ``left_out`` names attacks that the plan left out, where the protocol's own say is not all.
         """
+        self._left_out = left_out
         self._scenario = scenario
         self._protocol = protocol
         self._randomness = Randomness(run_key or RunKey.fresh(), scenario.seed)
@@ -96,9 +100,12 @@ class Audit:
             runs=tuple(self._summaries),
             findings=tuple(findings),
             remedies=advice(findings, [task for _, task in self._tasks()]),
-            for_other_protocols=attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries),
+            for_other_protocols=self._foreign() if self._left_out is None else self._left_out,
             run_key=str(self.run_key),
         )
+
+    def _foreign(self) -> tuple[str, ...]:
+        return attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries)
 
     def _brought(self) -> dict[str, str]:
         """Attacks that came with another package, with its version: who repeats the audit needs it."""
@@ -164,7 +171,8 @@ class Audit:
                 raise
 
     def _attack(self, task: Task, played: Played, defense: str | None) -> Finding:
-        question = task.question(defense)
+        one_run = PROTOCOLS.get(self._scenario.protocol).replays
+        question = replace(task.question(defense), one_run=one_run)
         try:
             attempt = self._attempt(task, played)
         except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs
@@ -192,7 +200,7 @@ class Audit:
 
 def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:
     """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
-    if task.target.kind not in OF_CELLS:
+    if task.target.kind not in OF_CELLS or not knowledge.cells:
         return False
     values = played.run.truth.of(task.target)
     return bool(knowledge.cell_mask(task.target.owner, values.ids, values.cell_shape).all())
@@ -217,16 +225,26 @@ ANSWERED = MEASURED | {Outcome.NOT_IDENTIFIABLE}
 
 
 def still_unknown(report: Report) -> str | None:
-    """What would have to be known and is not: no measurement at all, or a question with undetermined answers alone.
+    """What would have to be known and is not: no measurement at all, a question with undetermined answers alone, or a
+    claim that nothing checks, where no other attack showed a leak.
 
     A question is a secret, who is after it, and under which defense.
     """
-    if not any(finding.outcome in MEASURED for finding in report.findings):
-        return "not one attack gave a measured outcome"
-    answered = {_question(finding) for finding in report.findings if finding.outcome in ANSWERED}
-    undetermined = [finding for finding in report.findings if finding.outcome is Outcome.UNDETERMINED]
-    left = dict.fromkeys(_question(finding) for finding in undetermined if _question(finding) not in answered)
-    return f"undetermined is {'; '.join(left)}" if left else None
+    if not any(finding.outcome in MEASURED or finding.is_proved for finding in report.findings):
+        claims = any(finding.outcome is Outcome.UNCHECKED for finding in report.findings)
+        return "no truth was given, and no claim is proved" if claims else "not one attack gave a measured outcome"
+    answered = {_question(f) for f in report.findings if f.outcome in ANSWERED or f.is_proved}
+    shown = {_question(f) for f in report.findings if f.outcome is Outcome.LEAK or f.is_proved}
+    undetermined = _left(report, Outcome.UNDETERMINED, answered)
+    unchecked = _left(report, Outcome.UNCHECKED, shown)
+    parts = [f"undetermined is {'; '.join(undetermined)}"] if undetermined else []
+    parts += [f"unchecked is {'; '.join(unchecked)}"] if unchecked else []
+    return "; ".join(parts) or None
+
+
+def _left(report: Report, outcome: Outcome, answered: set[str]) -> list[str]:
+    found = dict.fromkeys(_question(finding) for finding in report.findings if finding.outcome is outcome)
+    return [question for question in found if question not in answered]
 
 
 def _question(finding: Finding) -> str:

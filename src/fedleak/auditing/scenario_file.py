@@ -14,6 +14,7 @@ from fedleak.auditing.scenario import AdversarySpec, PartitionSpec, PartySpec, S
 from fedleak.core.errors import ScenarioError, UnknownNameError, nearest_or_list
 from fedleak.core.registry import Registry
 from fedleak.core.whole.hooks import Defense
+from fedleak.core.whole.protocol import Protocol
 from fedleak.data.spec import DataSpec
 from fedleak.defenses import DEFENSES
 from fedleak.protocols import PROTOCOLS
@@ -89,7 +90,7 @@ def _assemble(raw: Mapping[str, object]) -> Scenario:
     with _placed("federation"):
         federation = dict(as_object(raw["federation"], TOML.object_words))
     with _placed("federation", "protocol"):
-        protocol = _named(PROTOCOLS, federation.pop("protocol", None))
+        protocol = _runnable(_named(PROTOCOLS, federation.pop("protocol", None)))
     partition = _read(PartitionSpec, federation.pop("partition", {}), "federation", "partition")
     parties = _read_tables(PartySpec, federation.pop("parties", []), "federation", "parties")
     return Scenario(
@@ -141,6 +142,15 @@ def _read_seed(raw: object) -> int:
     if seed < 0:
         raise ScenarioError(f"seed must be a whole number from 0 on; got {seed}")
     return seed
+
+
+def _runnable(protocol: type[Protocol]) -> type[Protocol]:
+    if protocol.replays:
+        raise Malformed(
+            f"must be one that can be run; got {protocol.name!r}. A captured run has no scenario: "
+            "fedleak audit --transcript DIR"
+        )
+    return protocol
 
 
 def _named(registry: Registry[PluginT], name: object) -> type[PluginT]:

@@ -31,7 +31,11 @@ report names it, and `fedleak audit --run-key KEY` repeats an audit.
 def scenario_reference() -> str:
     parts = [INTRODUCTION, section("`[data]`", DataSpec, TOML)]
     parts.append("## `[federation]`\n\n`protocol` names the protocol; its settings stand beside it.\n")
-    parts += [section(f"Settings of `{plugin.name}`", plugin.settings_type, TOML, level=3) for plugin in PROTOCOLS.own]
+    parts += [
+        section(f"Settings of `{plugin.name}`", plugin.settings_type, TOML, level=3)
+        for plugin in PROTOCOLS.own
+        if not plugin.replays
+    ]
     parts.append(section("`[federation.partition]`", PartitionSpec, TOML))
     parts.append(section("`[[federation.parties]]`", PartySpec, TOML))
     parts.append(section("`[[adversary]]`", AdversarySpec, TOML))

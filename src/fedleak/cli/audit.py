@@ -1,8 +1,9 @@
-"""``fedleak audit``."""
+"""``fedleak audit``: run everything, print the table, write the reports."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,18 +12,48 @@ from fedleak.auditing.runner import still_unknown
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, write_json
-from fedleak.core.errors import ExitCode
+from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Report, Severity
 from fedleak.core.whole.randomness import RunKey
 from fedleak.door.audits import PAGE, TRANSCRIPTS, carry_out
 from fedleak.door.frames import FrameOptions
-from fedleak.door.given import given
+from fedleak.door.given import Given, GivenCapture, given
 from fedleak.door.reports import REPORT
 from fedleak.report import json_format, terminal
 
 
+@dataclass(frozen=True)
+class Source:
+    """What is audited: a scenario, the built-in one if none is named, or a transcript."""
+
+    scenario: Path | None = None
+    transcript: Path | None = None
+    truth: Path | None = None
+    attacks: tuple[str, ...] = ()
+
+    def given(self) -> Given | GivenCapture:
+        if self.transcript is None and self.truth is not None:
+            raise InputError("--truth must go with --transcript; a scenario brings its own data")
+        if self.transcript is None:
+            return given(self.scenario, FrameOptions(), attacks=self.attacks or None)
+        if self.scenario is not None:
+            raise InputError(
+                f"--transcript must stand without a scenario; got {self.scenario} as well. A captured run is over: "
+                "leave the scenario out"
+            )
+        return GivenCapture(self.transcript, self.truth, self.attacks)
+
+    def command(self, key: RunKey) -> str:
+        """What gives the same findings again."""
+        named: list[str] = [] if self.scenario is None else [str(self.scenario)]
+        for option, path in (("--transcript", self.transcript), ("--truth", self.truth)):
+            named += [] if path is None else [option, str(path)]
+        named += [word for name in self.attacks for word in ("--attack", name)]
+        return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
+
+
 def audit_command(
-    scenario: Path | None,
+    source: Source,
     out: Path,
     json: str | None,
     fail_on: str,
@@ -31,19 +62,13 @@ def audit_command(
     in_process: bool,
 ) -> ExitCode:
     key = None if run_key is None else RunKey.from_text(run_key)
-    wanted = given(scenario, FrameOptions())
+    wanted = source.given()
     check_json_target(json)
     with Bar() as bar:
         carried = carry_out(
-            wanted,
-            key=key,
-            in_process=in_process,
-            out=out,
-            redact=redact,
-            progress=bar,
-            command=lambda drawn: _command(scenario, drawn),
+            wanted, key=key, in_process=in_process, out=out, redact=redact, progress=bar, command=source.command
         )
-    _deliver(carried.report, out, json)
+    _deliver(carried.report, out, json, source.transcript or out / TRANSCRIPTS)
     if carried.interrupted:
         click.echo("fedleak: interrupted; the findings so far are in the report", err=True)
         return ExitCode.INTERRUPTED
@@ -63,15 +88,9 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     return ExitCode.INCONCLUSIVE
 
 
-def _command(scenario: Path | None, key: RunKey) -> str:
-    """What gives the same findings again."""
-    named = () if scenario is None else (str(scenario),)
-    return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
-
-
-def _deliver(report: Report, out: Path, json: str | None) -> None:
+def _deliver(report: Report, out: Path, json: str | None, transcripts: Path) -> None:
     if json is not None:
         write_json(json_format.to_json(report), json)
     if json != "-":
         terminal.print_report(report, plain_console())
-        click.echo(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {out / TRANSCRIPTS}")
+        click.echo(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")

@@ -38,6 +38,9 @@ def app(context: click.Context) -> None:
 
 @app.command()
 @click.argument("scenario", type=PATH, required=False)
+@click.option("--transcript", type=PATH, help="Audit a run that was captured elsewhere, in place of a scenario.")
+@click.option("--truth", type=PATH, help="What the captured run is checked against: a truth folder or a CSV file.")
+@click.option("--attack", "attacks", multiple=True, help="Only this attack; may be given several times.")
 @click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
 @json_option
 @click.option(
@@ -51,6 +54,9 @@ def app(context: click.Context) -> None:
 @click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
 def audit(
     scenario: Path | None,
+    transcript: Path | None,
+    truth: Path | None,
+    attacks: tuple[str, ...],
     out: Path,
     json: str | None,
     fail_on: str,
@@ -62,9 +68,10 @@ def audit(
 
     SCENARIO: Scenario in TOML; the built-in one if left out.
     """
-    from fedleak.cli.audit import audit_command
+    from fedleak.cli.audit import Source, audit_command
 
-    return audit_command(scenario, out, json, fail_on, redact, run_key, in_process)
+    source = Source(scenario, transcript, truth, attacks)
+    return audit_command(source, out, json, fail_on, redact, run_key, in_process)
 
 
 @app.command()

@@ -152,6 +152,16 @@ class Finding:
     exhibit: Exhibit | None = None
     seconds: float = 0.0
 
+    @property
+    def is_proved(self) -> bool:
+        """No truth was there to check the answer, and none is needed: the view itself proves it."""
+        return self.outcome is Outcome.UNCHECKED and bool(self.certificate)
+
+    @property
+    def is_shown(self) -> bool:
+        """A leak that was measured, or that the view proves."""
+        return self.outcome is Outcome.LEAK or self.is_proved
+
     def __repr__(self) -> str:
         return f"<Finding {self.in_words()}>"
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit, SinkFactory
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.frames import Adversaries, FrameOptions, Parties
-from fedleak.door.given import Defenses, Given, given
+from fedleak.door.given import Defenses, Given, GivenCapture, given
 from fedleak.door.reports import REPORT
 from fedleak.report import html, json_format
 from fedleak.storage.capture_and_truth import DiskSink
@@ -31,6 +30,8 @@ PAGE, TRANSCRIPTS = "report.html", "transcripts"
 def audit(
     scenario: Source = None,
     *,
+    transcript: str | os.PathLike[str] | None = None,
+    truth: str | os.PathLike[str] | None = None,
     target: str | None = None,
     parties: Parties | None = None,
     labels: str | None = None,
@@ -53,13 +54,19 @@ def audit(
     transcripts, ``redact`` leaves true values out of what is written there. ``progress=print`` tells what is done.
     ``in_process`` runs attacks beside the data, for a debugger.
 
+    ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
+
     With a data frame: ``parties`` says who holds what (columns by name, their number, or a share), ``labels`` which of
     them holds ``target``: the first by default. Every party is an adversary unless ``adversaries`` names some. Further
     keywords are settings of the protocol, of the data (``scaling``, ``task``, …) or of the partition (``test_share``).
     """
     key = None if run_key is None else RunKey.from_text(run_key)
     options = FrameOptions(target, parties, labels, protocol, adversaries, settings)
-    wanted = given(scenario, options, defenses, attacks)
+    wanted = (
+        given(scenario, options, defenses, attacks)
+        if transcript is None and truth is None
+        else _capture(transcript, truth, attacks, beside=scenario is not None or bool(options.named) or bool(defenses))
+    )
     named = f"{wanted.called}, " if wanted.called else ""
     carried = carry_out(
         wanted,
@@ -75,6 +82,20 @@ def audit(
     return carried.report
 
 
+def _capture(
+    transcript: str | os.PathLike[str] | None,
+    truth: str | os.PathLike[str] | None,
+    attacks: Sequence[str] | None,
+    *,
+    beside: bool,
+) -> GivenCapture:
+    if transcript is None:
+        raise InputError("truth must go with transcript; a scenario brings its own data")
+    if beside:
+        raise InputError("transcript must stand alone, with truth and attacks at most: a captured run is over")
+    return GivenCapture(Path(transcript), None if truth is None else Path(truth), tuple(attacks or ()))
+
+
 @dataclass(frozen=True, eq=False)
 class Carried:
     """An audit that was ended from outside has a report all the same: what was found until then."""
@@ -84,7 +105,7 @@ class Carried:
 
 
 def carry_out(
-    wanted: Given,
+    wanted: Given | GivenCapture,
     *,
     key: RunKey | None,
     in_process: bool,
@@ -94,9 +115,18 @@ def carry_out(
     command: Callable[[RunKey], str],
 ) -> Carried:
     """``command`` is what gives the same findings again. The report that is returned is redacted as well."""
-    planned = plan_audit(wanted.scenario, wanted.table())
-    made = [] if out is None else _make_folders(out)
-    audit = Audit(wanted.scenario, planned, _sinks(out), progress, run_key=key, isolated=not in_process)
+    planned = wanted.plan()
+    kept = None if out is None or planned.is_over else out / TRANSCRIPTS
+    made = [] if out is None else _make_folders(out, kept)
+    audit = Audit(
+        planned.scenario,
+        planned.runs,
+        _sinks(kept),
+        progress,
+        run_key=key,
+        isolated=not in_process,
+        left_out=planned.left_out,
+    )
     interrupted = False
     try:
         audit.run()
@@ -132,15 +162,15 @@ def _progress(wanted: Progress | Callable[[str], None] | None) -> Progress:
     return wanted if isinstance(wanted, Progress) else Told(wanted)
 
 
-def _make_folders(out: Path) -> list[Path]:
+def _make_folders(out: Path, transcripts: Path | None) -> list[Path]:
     """Before the work, so that a wrong folder is told at once and not after a long run. Returns what is new."""
-    transcripts = out / TRANSCRIPTS
+    wanted = [out] if transcripts is None else [transcripts, out]
     try:
-        new = [folder for folder in (transcripts, out) if not folder.exists()]
-        transcripts.mkdir(parents=True, exist_ok=True)
+        new = [folder for folder in wanted if not folder.exists()]
+        wanted[0].mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"out must be a folder that can be written; got {out} ({error.strerror})") from error
-    if not os.access(out, os.W_OK) or not os.access(transcripts, os.W_OK):
+    if not all(os.access(folder, os.W_OK) for folder in wanted):
         raise InputError(f"out must be a folder that can be written; got {out} (Permission denied)")
     return new
 
@@ -151,8 +181,8 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def _sinks(out: Path | None) -> SinkFactory:
+def _sinks(folder: Path | None) -> SinkFactory:
     def sink_for(name: str) -> Sink:
-        return MemorySink() if out is None else DiskSink(out / TRANSCRIPTS / name, overwrite=True)
+        return MemorySink() if folder is None else DiskSink(folder / name, overwrite=True)
 
     return sink_for

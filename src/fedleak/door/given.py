@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedleak.auditing.captured_audit import plan_captured
+from fedleak.auditing.planner import PlannedRun, plan_audit
 from fedleak.auditing.scenario import Scenario, check_scenario
 from fedleak.auditing.scenario_file import built_in_scenario, load_scenario, read_defense, read_scenario
 from fedleak.core.errors import InputError
@@ -25,6 +27,34 @@ Defenses = Sequence[str | Mapping[str, object] | Defense]
 
 
 @dataclass(frozen=True, eq=False)
+class Planned:
+    """``left_out``: attacks for which nobody has what they need; None where they follow from the protocol."""
+
+    scenario: Scenario
+    runs: tuple[PlannedRun, ...]
+    left_out: tuple[str, ...] | None = None
+    is_over: bool = False  # the run took place elsewhere, and its transcript is there
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCapture:
+    """A transcript, and the truth to check it against; only the attacks that are named, if any are."""
+
+    transcript: Path
+    truth: Path | None = None
+    attacks: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        truth = "" if self.truth is None else f", truth={str(self.truth)!r}"
+        return f"transcript={str(self.transcript)!r}{truth}"
+
+    def plan(self) -> Planned:
+        found = plan_captured(self.transcript, self.truth, self.attacks)
+        return Planned(found.scenario, found.runs, found.left_out, is_over=True)
+
+
+@dataclass(frozen=True, eq=False)
 class Given:
     """``called``: how Python code names it, for the line that repeats an audit."""
 
@@ -32,7 +62,10 @@ class Given:
     called: str
     frame: pd.DataFrame | None = None
 
-    def table(self) -> EncodedTable | None:
+    def plan(self) -> Planned:
+        return Planned(self.scenario, plan_audit(self.scenario, self._table()))
+
+    def _table(self) -> EncodedTable | None:
         """The frame in numbers; None where the scenario says where its data are."""
         if self.frame is None:
             return None

@@ -22,8 +22,9 @@ class Case:
 
     @property
     def has_content(self) -> bool:
-        """An answer, or at least a figure or a proof: enough for a card of its own."""
-        return any(f.outcome in ANSWERS or f.score is not None or f.certificate for f in self.findings)
+        """An answer, or at least a figure or a claim: enough for a card of its own."""
+        answers = ANSWERS | {Outcome.UNCHECKED}
+        return any(f.outcome in answers or f.score is not None or f.certificate for f in self.findings)
 
     @property
     def worst(self) -> Severity:
@@ -61,8 +62,8 @@ def aim(finding: Finding) -> Aim:
 
 
 def worst_leak(findings: Iterable[Finding]) -> Finding | None:
-    """The gravest leak, the one without a defense where two are equal."""
-    return max((finding for finding in findings if finding.outcome is Outcome.LEAK), key=gravity, default=None)
+    """The gravest leak, measured or proved; the one without a defense where two are equal."""
+    return max((finding for finding in findings if finding.is_shown), key=gravity, default=None)
 
 
 def gravity(finding: Finding) -> tuple[int, bool, float]:
@@ -81,7 +82,7 @@ def silences(findings: Iterable[Finding]) -> tuple[Silence, ...]:
     """Every finding that is neither leak nor no_leak, by its reason: none of them is a zero."""
     grouped: dict[tuple[Outcome, str], list[Finding]] = {}
     for finding in findings:
-        if finding.outcome not in DECIDED:
+        if finding.outcome not in DECIDED and not finding.is_proved:
             grouped.setdefault((finding.outcome, reason_of(finding)), []).append(finding)
     order = list(Outcome)
     keys = sorted(grouped, key=lambda key: order.index(key[0]))

@@ -26,13 +26,16 @@ from fedleak.report.wording import (
     OUTCOME_MEANING,
     OUTCOME_WORDS,
     claim_words,
+    is_captured,
     joined,
     leak_sentence,
     left_out,
+    outcome_words,
     owner_words,
     possessive,
     scores_cells,
     severity_words,
+    unchecked_words,
     who,
 )
 from fedleak.storage import file_writing
@@ -67,6 +70,7 @@ def render(report: Report) -> str:
             honest_runs=_honest_runs(report),
             utilities=tuple(dict.fromkeys(name for run in report.runs for name in run.utility)),
             shown_owners=_shown_owners(report),
+            captured=is_captured(report),
         )
     )
 
@@ -137,7 +141,9 @@ def _environment() -> Environment:
         missing=MISSING,
         mode_meaning=MODE_MEANING,
         outcome_meaning=OUTCOME_MEANING,
+        unchecked_words=unchecked_words,
         outcome_words=OUTCOME_WORDS,
+        words_of=outcome_words,
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,

@@ -21,7 +21,17 @@ from fedleak.report.defense_effect import effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.safe_text import Name
 from fedleak.report.verdict import UNMEASURED, Agreement, agreement, statement
-from fedleak.report.wording import OUTCOME_WORDS, left_out, owned, reason_of, scores_cells, severity_words, who
+from fedleak.report.wording import (
+    OUTCOME_WORDS,
+    left_out,
+    outcome_words,
+    owned,
+    reason_of,
+    scores_cells,
+    severity_words,
+    unchecked_words,
+    who,
+)
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
@@ -120,7 +130,7 @@ def _defense(finding: Finding) -> Name:
 
 
 def _outcome(finding: Finding) -> Text:
-    return Text(OUTCOME_WORDS[finding.outcome], style=STYLES[finding.outcome])
+    return Text(outcome_words(finding), style=STYLES[Outcome.LEAK if finding.is_proved else finding.outcome])
 
 
 def _severity(finding: Finding) -> Text:
@@ -137,7 +147,7 @@ def _theory(finding: Finding) -> Text:
 def _value(finding: Finding) -> Text:
     score = finding.score
     if score is None:
-        return Text(MISSING)
+        return _plain(unchecked_words(finding) or MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
     return _lines(*lines, *_further(finding))
@@ -165,7 +175,8 @@ def _outcome_lines(finding: Finding) -> Text:
 
 def _measured_lines(finding: Finding) -> Text:
     if finding.score is None:
-        return _plain(reason_of(finding))
+        said = [text for text in (unchecked_words(finding), finding.certificate or reason_of(finding)) if text]
+        return _lines(*map(_plain, said))
     lines = [_value(finding), Text.assemble("baseline ", _baseline(finding))]
     if finding.cells_recovered is not None and not scores_cells(finding):
         lines.append(Text(f"cells {percent(finding.cells_recovered)}"))

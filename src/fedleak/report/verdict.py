@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fedleak.core.attack import Verdict
+from fedleak.core.attack import Status, Verdict
 from fedleak.core.finding import Finding, Outcome, Report, Severity
 from fedleak.report.cases import Aim, aim, gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
@@ -15,6 +15,7 @@ from fedleak.report.wording import (
     ANSWERS,
     DECIDED,
     RECOVERS_FROM,
+    is_captured,
     joined,
     leak_sentence,
     owner_words,
@@ -72,7 +73,11 @@ def statement(report: Report) -> Statement:
 
 
 def _without_leak(report: Report) -> Statement:
-    """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all."""
+    """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all. A claim that
+    nothing checks is no clean bill either."""
+    n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in report.findings)
+    if n_unchecked:
+        return _unchecked(report, n_unchecked)
     n_measured = sum(finding.outcome in DECIDED for finding in report.findings)
     if n_measured == 1:
         headline = "The one attack that was measured did no better than prior knowledge alone."
@@ -87,17 +92,29 @@ def _without_leak(report: Report) -> Statement:
     return Statement(level, tone, headline, meaning="", also=(), remedy="", tally=_tally(report))
 
 
+def _unchecked(report: Report, n_unchecked: int) -> Statement:
+    claims = f"{count(n_unchecked, 'attack')} answered, and nothing here tells whether rightly"
+    if any(finding.outcome in DECIDED for finding in report.findings):
+        headline = f"What was checked shows no leak, but {claims}: the truth that was given does not hold it."
+    else:
+        headline = f"No truth given: nothing was checked. {claims}."
+    return Statement("Not checked", UNMEASURED, headline, meaning="", also=(), remedy="", tally=_tally(report))
+
+
 def _meaning(worst: Finding) -> str:
     secret = possessive(worst.secret)
     adversary = who(worst.adversary)
     share = share_recovered(worst)
     consequence = worst.secret.kind.consequence.format(owner=owner_words(worst.secret))
-    if share is not None and share >= RECOVERS_FROM:
+    whole = worst.is_proved and worst.claim is not None and worst.claim.status == Status.RECOVERED
+    if whole or (share is not None and share >= RECOVERS_FROM):
         return f"{consequence} Count {secret} as disclosed to {adversary} for every record that takes part."
     return f"{consequence} Not all is disclosed, but {adversary} can tell more of {secret} than prior knowledge allows."
 
 
 def _remedy(report: Report, worst: Finding) -> str:
+    if is_captured(report):
+        return "This run is over: change the federation, capture it again, and audit that."
     tried = defenses(report)
     best = best_effect(report, worst)
     if best is not None:
@@ -110,7 +127,7 @@ def _remedy(report: Report, worst: Finding) -> str:
 
 def _other_leaks(report: Report, worst: Finding) -> tuple[str, ...]:
     """The worst of every other (adversary, mode, secret), so that no data owner has to look for its own."""
-    leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
+    leaks = [finding for finding in report.findings if finding.is_shown]
     gravest: dict[Aim, Finding] = {aim(worst): worst}
     for leak in sorted(leaks, key=gravity, reverse=True):
         gravest.setdefault(aim(leak), leak)
@@ -125,8 +142,14 @@ def _tally(report: Report) -> str:
     by_severity = Counter(finding.severity for finding in leaks)
     graded = ", ".join(f"{by_severity[severity]} {severity.label}" for severity in sorted(by_severity, reverse=True))
     n_clean = sum(finding.outcome is Outcome.NO_LEAK for finding in report.findings)
-    n_silent = len(report.findings) - len(leaks) - n_clean
+    n_proved = sum(finding.is_proved for finding in report.findings)
+    n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in report.findings) - n_proved
+    n_silent = len(report.findings) - len(leaks) - n_clean - n_proved - n_unchecked
     parts = [count(len(leaks), "leak") + (f" ({graded})" if leaks else ""), f"{n_clean} without a leak"]
+    if n_proved:
+        parts.append(f"{n_proved} proved by the transcript alone")
+    if n_unchecked:
+        parts.append(f"{n_unchecked} unchecked")
     if n_silent:
         parts.append(f"{n_silent} neither (none of these is a zero)")
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."
@@ -144,7 +167,7 @@ class Agreement(StrEnum):
 
 
 def agreement(finding: Finding) -> Agreement:
-    if finding.outcome in {Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED}:
+    if finding.outcome in {Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED, Outcome.UNCHECKED}:
         return Agreement.NO_MEASUREMENT
     leaked = finding.outcome is Outcome.LEAK
     match finding.theory.verdict:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Report, Score, Severity
 from fedleak.report.numbers import MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
@@ -57,6 +57,9 @@ def leak_sentence(finding: Finding) -> str:
     """What the adversary learns, without a full stop: ``fintech recovers 100 % of bank's labels``."""
     subject, secret = who(finding.adversary), possessive(finding.secret)
     plural = len(finding.adversary) > 1
+    if finding.is_proved:
+        of = f"{count(finding.claim.n_cells, 'cell')} of {secret}" if finding.claim else secret
+        return f"{subject} {'recover' if plural else 'recovers'} {of}, proved by the transcript alone"
     share = share_recovered(finding)
     if share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
         clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
@@ -82,6 +85,22 @@ def measured_words(finding: Finding) -> str:
     if finding.cells_recovered is not None and not scores_cells(finding):
         parts.append(f"{percent(finding.cells_recovered)} of the cells {WITHIN}")
     return "; ".join(parts)
+
+
+def unchecked_words(finding: Finding) -> str:
+    """What an attack says of its answer where nothing checks it: ``claims: recovered, 160 cells``; or nothing."""
+    claim = finding.claim if finding.outcome is Outcome.UNCHECKED else None
+    return "" if claim is None else f"claims: {claim_words(claim)}"
+
+
+def outcome_words(finding: Finding) -> str:
+    return "proved, unchecked" if finding.is_proved else OUTCOME_WORDS[finding.outcome]
+
+
+def is_captured(report: Report) -> bool:
+    """Whether the run took place elsewhere: then no scenario can be changed to try a defense."""
+    settings = report.scenario.get("settings")
+    return isinstance(settings, Mapping) and bool(settings.get("transcript"))
 
 
 def scores_cells(finding: Finding) -> bool:

@@ -50,6 +50,7 @@ class Attempt:
     columns: tuple[ColumnResult, ...] = ()  # of a table, each named column
     exhibit: Exhibit | None = None
     sampled: str = ""  # what part of a large secret was scored, in words
+    unchecked: bool = False  # the truth says nothing of the target
     spent: Spent | None = None  # by the attack itself, within ``seconds``; None where it did not come to its end
 
     @property
@@ -79,6 +80,8 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
     guess, attack = attempt.result, attempt.attack
     if isinstance(guess, Failure) or guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
         return attempt
+    if not truth.can_check(guess.secret):
+        return replace(attempt, unchecked=True)
     served = truth.served_to(attempt.coalition)
     answered = Answered(guess, truth.of(guess.secret), attempt.knowledge, attack.up_to, served)
     # One generator, through the metrics in their order: what one draws moves the intervals of those after it.

@@ -29,6 +29,7 @@ class Question:
     secret: Secret
     defense: str | None
     theory: Theory
+    one_run: bool = False  # somebody else's run: there is no other, and what is a matter of chance says so
 
 
 def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 0.0) -> Finding:
@@ -64,15 +65,19 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         claim=claim_of(guess),
         certificate=guess.certificate,
     )
+    if first.unchecked:
+        return _unchecked(silent, guess)
     mains = [attempt.scores[0] for attempt in answered if attempt.scores]
     if not first.scores:
         return silent
     main = _over_runs(mains)
     outcome = _outcome(guess.status, main)
+    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    by_chance = question.one_run and guess.status is not Status.RECOVERED
     return replace(
         silent,
         outcome=outcome,
-        why=f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why,
+        why=f"{why} (one run)" if by_chance else why,
         severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         further_scores=first.scores[1:],
@@ -81,6 +86,24 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
+
+
+ONE_RUN = "one run, and no truth to hold it against"
+
+
+def _unchecked(silent: Finding, guess: Guess) -> Finding:
+    """What the attack claims. A proof in the view decides, on one run as on many; any other claim is a claim."""
+    if guess.status is Status.UNDETERMINED:
+        return silent
+    if guess.certificate:
+        return replace(silent, outcome=Outcome.UNCHECKED, severity=claimed_severity(guess.status, guess.secret.kind))
+    return replace(silent, outcome=Outcome.UNCHECKED, why=f"{guess.why} ({ONE_RUN})" if guess.why else ONE_RUN)
+
+
+def claimed_severity(status: Status, kind: SecretKind) -> Severity:
+    """Of a claim that the view itself proves: without figures, only whether all was claimed or a part."""
+    full = Severity.MEDIUM if kind in INTERMEDIATE else Severity.HIGH
+    return full if status is Status.RECOVERED else Severity(full - 1)
 
 
 def severity(score: Score, kind: SecretKind) -> Severity:

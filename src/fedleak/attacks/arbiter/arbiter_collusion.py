@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RANK_TOLERANCE = 1e-10  # directions weaker than this, relative to the strongest, hold no usable digit
 TOUCHED = 1e-6  # a row with a larger part in the null space is not determined
+AGREEING = 1e-6  # as a share of all gradients: rounds that the solution misses by less agree
 COARSE = 0.01  # nor one whose expected error is over this share of a typical cell
 
 
@@ -51,6 +52,7 @@ class _Solution:
     determined: BoolArray
     rank: int
     condition: float
+    misfit: float  # norm of what the solution leaves of the gradients
 
 
 class ArbiterCollusion(Attack):
@@ -84,11 +86,24 @@ class ArbiterCollusion(Attack):
                 "expected error of a cell": float(np.median(found.errors)),
             },
             why=why,
+            certificate=_proof(system, found) if good.all() else "",
         )
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return from_assessment(CollusionTheorem.assess(facts), if_fails=Verdict.PARTIAL)
+
+
+def _proof(system: _System, found: _Solution) -> str:
+    """The key opened the residuals, and more gradients than unknowns agree on one table."""
+    n_spare = len(system.design) - system.design.shape[1]
+    size = float(np.linalg.norm(system.gradients))
+    if n_spare < 1 or size == 0 or found.misfit > AGREEING * size:
+        return ""
+    return (
+        f"the key opens the residuals of {len(system.design)} rounds; their gradients have one solution, with "
+        f"{n_spare} rounds to spare, which agree to {found.misfit / size:.1g}"
+    )
 
 
 def _read(view: View) -> _System:
@@ -144,7 +159,9 @@ def _solve(system: _System, fraction_bits: int | None) -> _Solution:
     inside = np.sum(right[:rank] ** 2, axis=0)  # 1 where the unknown lies in the row space as a whole
     determined: BoolArray = (1.0 - inside[:n_rows]) < TOUCHED**2
     determined = determined & (errors[:n_rows] <= COARSE * float(np.sqrt(np.mean(values**2))))
-    return _Solution(values, errors[:n_rows], determined, rank, float(singular[0] / singular[rank - 1]))
+    misfit = float(np.linalg.norm(system.design @ solution - system.gradients))
+    condition = float(singular[0] / singular[rank - 1])
+    return _Solution(values, errors[:n_rows], determined, rank, condition, misfit)
 
 
 def _noise(system: _System, fraction_bits: int | None) -> float:

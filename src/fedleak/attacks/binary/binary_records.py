@@ -50,6 +50,7 @@ class _Solved:
     status: Status
     why: str
     method: str
+    certificate: str = ""
 
 
 class BinaryRecords(Attack):
@@ -107,7 +108,21 @@ def _filled(group: Products, columns: IntArray, found: BinaryTables, why: str) -
     complete = unique and bool(np.isfinite(rows).all())
     status = Status.RECOVERED if complete else Status.PARTIAL if unique else Status.UNDETERMINED
     candidates = tuple(table for table, _ in tables) if len(tables) > 1 else ()
-    return _Solved(rows, half_widths, candidates, status, why, found.method)
+    exact = status is Status.RECOVERED and not half_widths.any()
+    return _Solved(rows, half_widths, candidates, status, why, found.method, _proof(group, found) if exact else "")
+
+
+def _proof(group: Products, found: BinaryTables) -> str:
+    """Inner products that were solved for, not extrapolated, from more rounds than it takes, and that came out whole;
+    and a table that is the only one with them."""
+    fit = group.fit
+    precise = max(group.distance, fit.uncertainty) <= EXACT_TO
+    if group.needs_integers or group.why or fit.n_pairs <= fit.needed or not precise:
+        return ""
+    return (
+        f"{fit.n_pairs} rounds, where {fit.needed} would do, give inner products within {group.distance:.1g} of whole "
+        f"numbers; {found.why}"
+    )
 
 
 def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -171,4 +186,5 @@ def _combined(view: View, solved: list[_Solved], evidence: dict[str, ScalarValue
             "method": ", ".join(dict.fromkeys(part.method for part in solved)),
         },
         why=worst.why,
+        certificate=worst.certificate if all(part.certificate for part in solved) else "",
     )

@@ -7,7 +7,7 @@ of an equation can be from the truth follows from rounding errors, and from what
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,13 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.inversion.cell_intervals import cell_intervals
-from fedleak.models.inversion.equations import Equations, ScoreEquations, linear_equations, rounding_errors
+from fedleak.models.inversion.equations import (
+    SMALLEST_NORMAL,
+    Equations,
+    ScoreEquations,
+    linear_equations,
+    rounding_errors,
+)
 from fedleak.models.score_models import LinearModel, Link
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
 from fedleak.theory.prediction_bounds import ExactEquations
@@ -50,11 +56,31 @@ class EqualitySolving(Attack):
         # x = Theta^+ a; with orthonormal rows the pseudo-inverse is the transpose.
         solved = solve(case, groups, lambda group: group.right @ group.matrix, with_intervals=False)
         extra = {} if floor is None else {"floor under confidences of 0": floor}
-        return as_guess(view, case, solved, extra, "the solution of least norm is given")
+        found = as_guess(view, case, solved, extra, "the solution of least norm is given")
+        return replace(found, certificate=_proof(case, solved)) if found.status is Status.RECOVERED else found
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predicted(facts)
+
+
+AGREEING = 1e-9  # confidences that the model gives for the answer, beside those that were released
+
+
+def _proof(case: PredictionCase, solved: Solved) -> str:
+    """More confidences than unknown columns, all of them reproduced: rounding or noise would show. As many equations
+    as unknowns are always reproduced, whatever was done to the confidences."""
+    model = linear_model(case)
+    n_spare = {Link.SOFTMAX: model.n_classes - 1, Link.SIGMOID: 1, Link.SIGMOID_EACH: model.n_classes}[model.link]
+    n_spare -= case.n_unknown
+    off = float(np.abs(model.confidences(case.inputs(solved.values)) - case.confidences).max(initial=0.0))
+    all_given = float(case.confidences.min(initial=1.0)) > SMALLEST_NORMAL  # a confidence of 0 gives no equation
+    if n_spare < 1 or not all_given or off > AGREEING:
+        return ""
+    return (
+        f"each row has one solution, with {n_spare} {'equation' if n_spare == 1 else 'equations'} to spare, and the "
+        f"model gives its confidences back to {off:.1g}"
+    )
 
 
 def predicted(facts: Facts) -> Prediction:

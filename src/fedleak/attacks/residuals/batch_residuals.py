@@ -6,7 +6,7 @@ r_i (f_i / 4 of eq. 6 in Hu et al. 2022); the columns are the coalition's own fe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
+from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, IntegerArray
 from fedleak.core.steps import FEATURES, LABELS, RecordName
 from fedleak.core.view import View
@@ -42,7 +43,11 @@ def deviating_member(view: View) -> str | None:
 
 
 def approximation_of(view: View) -> Approximation:
-    return Approximation(view.facts.approximation or "taylor")
+    return approximation_in(view.facts)
+
+
+def approximation_in(facts: Facts) -> Approximation:
+    return Approximation(facts.approximation or "taylor")
 
 
 def _from_opened_shares(view: View, member: str) -> Iterator[SolvedBatch]:
@@ -120,6 +125,8 @@ def sum_known(batches: Iterator[SolvedBatch]) -> tuple[IntArray, IntArray, Float
 RANK_TOLERANCE = 1e-9
 DEFAULT_FRACTION_BITS = 40
 FLOAT_UNIT = 2.0**-52
+AGREEING = 1e-6  # equations that differ by less, as a share of their size, agree: those of another model would not
+SHARP = 1e-3  # a residual, of size 1/2 at first, that rounding moves by more is not proved
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +150,31 @@ class SolvedBatch:
     rank: int
     condition: float  # of the part of the system that has full rank
     error: float = 0.0  # about how far fixed-point rounding can move a residual
+    n_spare: int = 0  # equations beyond one a row
+    misfit: float = float("inf")  # what the solution leaves of the equations, as a share of them
+
+    @property
+    def is_proved(self) -> bool:
+        """One solution, of more equations than unknowns, and they agree: that is no coincidence. As many equations as
+        unknowns have a solution whatever they are about."""
+        return (
+            bool(np.isfinite(self.residuals).all())
+            and self.n_spare > 0
+            and self.misfit <= AGREEING
+            and self.error <= SHARP
+        )
+
+
+def proof_of(batches: Sequence[SolvedBatch]) -> str:
+    """What in the view shows that these residuals are right; empty where a single batch is not overdetermined."""
+    if not batches or not all(batch.is_proved for batch in batches):
+        return ""
+    spare = min(batch.n_spare for batch in batches)
+    misfit = max(batch.misfit for batch in batches)
+    return (
+        f"the gradients of {len(batches)} rounds have one solution each for the residuals, with {spare} or more "
+        f"equations to spare, which agree to {misfit:.1g}"
+    )
 
 
 def batch_systems(view: View) -> Iterator[BatchSystem]:
@@ -223,7 +255,16 @@ def solve(system: BatchSystem, fraction_bits: int | None = None) -> SolvedBatch:
     residuals[free] = np.nan
     condition = float(singular[0] / singular[rank - 1]) if rank else float("inf")
     error = _rounding_error(system, float(singular[rank - 1]), fraction_bits) if rank else float("inf")
-    return SolvedBatch(system.round, system.ids, residuals, rank, condition, error)
+    n_spare = system.rows.shape[1] - n_rows if rank == n_rows else 0
+    return SolvedBatch(system.round, system.ids, residuals, rank, condition, error, n_spare, _misfit(system, residuals))
+
+
+def _misfit(system: BatchSystem, residuals: FloatArray) -> float:
+    right_side = len(system.ids) * system.gradient
+    size = float(np.linalg.norm(right_side))
+    if size == 0 or not np.isfinite(residuals).all():
+        return float("inf")
+    return float(np.linalg.norm(system.rows.T @ residuals - right_side)) / size
 
 
 def _rounding_error(system: BatchSystem, smallest: float, fraction_bits: int | None) -> float:

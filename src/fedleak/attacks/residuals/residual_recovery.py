@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import SolvedBatch, solved_batches
+from fedleak.attacks.residuals.batch_residuals import SolvedBatch, proof_of, solved_batches
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -43,6 +43,7 @@ class ResidualRecovery(Attack):
                 "determined share": float(np.mean(known)),
             },
             why=why,
+            certificate=proof_of(solved) if status is Status.RECOVERED else "",
         )
 
     @classmethod

@@ -8,11 +8,20 @@ same holds for batches beyond the own features (section 5.2).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import approximation_of, first_known, solved_batches, sum_known
+from fedleak.attacks.residuals.batch_residuals import (
+    SolvedBatch,
+    approximation_in,
+    approximation_of,
+    first_known,
+    proof_of,
+    solved_batches,
+    sum_known,
+)
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
@@ -22,7 +31,14 @@ from fedleak.core.steps import DATA_ROLES
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
 from fedleak.theory.condition import Assessment, State, no_noise
-from fedleak.theory.label_signs import LabelBySign, ManyParties, SmallInitialisation, first_score_bound, safe_rounds
+from fedleak.theory.label_signs import (
+    LabelBySign,
+    ManyParties,
+    SmallInitialisation,
+    first_score_bound,
+    growth,
+    safe_rounds,
+)
 from fedleak.theory.residual_equations import batch_within_columns
 from fedleak.theory.sigmoid_approximations import CubicLabel, PiecewiseLabel, cubic_safe_rounds
 
@@ -41,9 +57,14 @@ class ResidualSign(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         silent = 1e-7 if approximation_of(view) is Approximation.PIECEWISE else 0.0
+        solved = list(solved_batches(view))
         if view.facts.outside_noise:
-            return _guess(view, *sum_known(solved_batches(view)))
-        return _guess(view, *first_known(solved_batches(view), silent=silent))
+            return _guess(view, *sum_known(iter(solved)))
+        ids, rounds, residuals = first_known(iter(solved), silent=silent)
+        found = _guess(view, ids, rounds, residuals)
+        if found.status is not Status.RECOVERED or not starts_as_declared(view.facts, rounds, residuals):
+            return found
+        return replace(found, certificate=_proof([batch for batch in solved if batch.round in set(rounds.tolist())]))
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -99,6 +120,26 @@ def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -
         evidence=evidence,
         why="a negative residual means label 1 while every score is small",
     )
+
+
+AS_DECLARED = 1e-6
+
+
+def starts_as_declared(facts: Facts, rounds: IntArray, residuals: FloatArray) -> bool:
+    """Whether the residuals bear out what is declared: from zero weights they are 1/2 or -1/2 in round 0, and lemma 4.4
+    bounds |theta x| by 2 (growth^t - 1) in round t. Noise that nobody declared shows here; a random start bounds the
+    first scores with a probability alone."""
+    known = facts.initialisation == "zero" and approximation_in(facts) is Approximation.TAYLOR
+    if not known or facts.learning_rate is None or facts.max_row_norm is None or not (rounds == 0).any():
+        return False
+    largest_score = 2 * (growth(facts.learning_rate, facts.max_row_norm) ** rounds.astype(np.float64) - 1)
+    return bool((np.abs(np.abs(residuals) - 0.5) <= largest_score / 4 + AS_DECLARED).all())
+
+
+def _proof(used: list[SolvedBatch]) -> str:
+    """The residuals are proved, and the theorem vouches for their signs: both, or nothing."""
+    residuals = proof_of(used)
+    return f"{residuals}; from weights of zero a negative one means label 1 in all these rounds" if residuals else ""
 
 
 def _confidence(residuals: FloatArray, rounds: IntArray, safe: int | None, noise: float) -> FloatArray:

@@ -39,7 +39,7 @@ class SingleColumnRecovery(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         width = view.facts.party(view.target.owner).n_features or 1
-        if n_outside_features(view.facts) != 1:
+        if n_outside_features(view.facts) not in (None, 1):  # where nobody says how many, the fit tells
             return nothing(view, _hardness(view.facts), {}, width=width)
         found = outside_scores(view)
         if found.known_share == 0.0:
@@ -66,7 +66,7 @@ def if_fails(facts: Facts) -> Verdict:
     """Too few equations or too many columns end it; with noise or too few epochs the theorem is silent."""
     n_outside = n_outside_features(facts)
     too_few = batch_within_columns(facts).state is State.FAILS
-    return Verdict.IMPOSSIBLE if too_few or n_outside != 1 else Verdict.UNKNOWN
+    return Verdict.IMPOSSIBLE if too_few or n_outside not in (None, 1) else Verdict.UNKNOWN
 
 
 def _guess(view: View, found: OutsideScores, column: Column) -> Guess:

@@ -26,6 +26,7 @@ class Protocol(ABC):
     roles: ClassVar[frozenset[Role]]  # the roles that a federation of this protocol has
     shaped_cells: ClassVar[bool] = False  # takes images as they are; otherwise they come as tables of named pixels
     named_steps: ClassVar[frozenset[Step[Any]]]  # where its messages and records arise, and hooks may act
+    replays: ClassVar[bool] = False  # its runs took place elsewhere: no scenario describes one, no defense changes it
     # What ``reveals`` may ever give to anybody, whatever the settings; a protocol that does not say rules nothing out.
     may_reveal: ClassVar[frozenset[Capability]] = frozenset(Capability)
 

@@ -96,12 +96,17 @@ class Truth:
 
     secrets: Mapping[Secret, KeptSecret]
     served: Served | None = None  # where a model was served
+    complete: bool = True  # False for somebody else's run: what is not among the secrets cannot be checked
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "secrets", read_only(self.secrets))
         for secret, kept in self.secrets.items():
             if not callable(kept):
                 _check_ids(secret, kept)
+
+    def can_check(self, secret: Secret) -> bool:
+        """A run of our own that lacks a secret is defective, and ``of`` says so; somebody else's just lacks it."""
+        return self.complete or secret in self.secrets
 
     def of(self, secret: Secret) -> SecretValues:
         if secret not in self.secrets:

@@ -64,7 +64,16 @@ class HorizontalLogistic(Protocol):
             averaging.AGGREGATE,
         }
     )
-    may_reveal = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+    may_reveal = frozenset(
+        {
+            Capability.UPDATE_SUM,
+            Capability.AVERAGED_WEIGHTS,
+            Capability.MODEL,
+            Capability.OWN_FEATURES,
+            Capability.LABELS,
+            Capability.TWO_CLASSES,
+        }
+    )
 
     def run(
         self, federation: Federation, *, facts: Facts, randomness: Randomness, hooks: Sequence[Hook[Any]], sink: Sink
@@ -107,8 +116,11 @@ class HorizontalLogistic(Protocol):
     def reveals(
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
-        """Everybody sees the sum of all updates, and knows the model from it; the server too."""
-        return cls.may_reveal
+        """Everybody, the server too, sees the sum of all updates, and knows the model from it."""
+        found = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
+        if any(party.role is Role.ACTIVE for party in parties if party.name in coalition):
+            found |= {Capability.OWN_FEATURES, Capability.LABELS, Capability.TWO_CLASSES}
+        return found
 
 
 def _one_round(

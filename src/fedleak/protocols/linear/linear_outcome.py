@@ -25,18 +25,25 @@ class RoundLog:
         self._scores: dict[str, list[FloatArray]] = {name: [] for name in parties}
 
     def add(
-        self, round_number: int, row_ids: IntArray, residual: FloatArray, scores: Sequence[FloatArray] = ()
+        self, round_number: int, row_ids: IntArray, residual: FloatArray | None, scores: Sequence[FloatArray] = ()
     ) -> None:
+        """``residual`` None where it is not known: a run that was captured may lack what it takes."""
         self._ids.append(np.column_stack([np.full(len(row_ids), round_number), row_ids]))
-        self._residuals.append(residual)
+        if residual is not None:
+            self._residuals.append(residual)
         for column, score in zip(self._scores.values(), scores, strict=True):
             column.append(score)
 
-    def residuals(self) -> SecretValues:
-        return self._values("residual", self._residuals)
-
-    def scores(self) -> dict[str, SecretValues]:
-        return {name: self._values("score", column) for name, column in self._scores.items()}
+    def secrets(self) -> dict[Secret, KeptSecret]:
+        """Those that were known in every round."""
+        if not self._ids:
+            return {}
+        found: dict[Secret, KeptSecret] = {}
+        if len(self._residuals) == len(self._ids):
+            found[Secret(SecretKind.RESIDUALS, JOINT)] = self._values("residual", self._residuals)
+        for name, column in self._scores.items():
+            found[Secret(SecretKind.PARTIAL_SCORES, name)] = self._values("score", column)
+        return found
 
     def _values(self, name: str, parts: list[FloatArray]) -> SecretValues:
         return secret_values(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
@@ -53,10 +60,8 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
         Secret(SecretKind.LABELS, active.name): secret_values(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
-        Secret(SecretKind.RESIDUALS, JOINT): log.residuals(),
+        **log.secrets(),
     }
-    for name, scores in log.scores().items():
-        secrets[Secret(SecretKind.PARTIAL_SCORES, name)] = scores
     for party in (active, *passive):
         if party.columns:
             secrets[Secret(SecretKind.GRAM, party.name)] = partial(gram_values, party)

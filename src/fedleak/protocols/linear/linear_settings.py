@@ -16,7 +16,7 @@ from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.crypto.cipher import check_key_bits
-from fedleak.protocols.linear.vocabulary import LinearFacts, LinearResidual
+from fedleak.protocols.linear.vocabulary import RESIDUALS, LinearFacts, LinearResidual
 
 INITIALISATIONS = ("zero", "xavier", "kaiming", "normal")
 
@@ -57,9 +57,9 @@ class ResidualRule:
     loss_shift: float
 
 
-# d = wx/4 - y/2 with y = -1, 1 is (wx - 2y)/4; the Taylor loss ln 2 - y wx/2 + (wx)^2/8 is (wx - 2y)^2/8 + ln 2 - 1/2.
-LOGISTIC = ResidualRule("taylor", LinearResidual(0.25, 4.0, -2.0), loss_shift=float(np.log(2)) - 0.5)
-LINEAR = ResidualRule("exact", LinearResidual(1.0, 1.0, 0.0), loss_shift=0.0)  # eq. 1 of Li et al. 2021
+# The Taylor loss ln 2 - y wx/2 + (wx)^2/8 is (wx - 2y)^2/8 + ln 2 - 1/2.
+LOGISTIC = ResidualRule("taylor", RESIDUALS["taylor"], loss_shift=float(np.log(2)) - 0.5)
+LINEAR = ResidualRule("exact", RESIDUALS["exact"], loss_shift=0.0)
 
 
 OF_A_MEMBER = frozenset(

@@ -95,6 +95,11 @@ class LinearResidual:
         return np.asarray(self.target_scale * labels + self.target_shift, dtype=np.float64)
 
 
+# Of the approximations whose residual is linear in the scores. d = wx/4 - y/2 with y = -1, 1 is (wx - 2y)/4; for a
+# linear model it is score minus label (eq. 1 of Li et al. 2021).
+RESIDUALS = {"taylor": LinearResidual(0.25, 4.0, -2.0), "exact": LinearResidual(1.0, 1.0, 0.0)}
+
+
 @dataclass(frozen=True)
 class LinearFacts(ProtocolFacts):
     """Of all vertically federated linear models."""

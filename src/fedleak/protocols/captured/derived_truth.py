@@ -1,0 +1,202 @@
+"""What follows from a truth and the weights that a transcript records, as our own protocols keep it.
+
+Residuals, partial scores and inner products of a vertical model; records and inner products of columns where parties
+hold rows of their own; what was served of a model that predicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray, positions_of
+from fedleak.core.errors import DataError
+from fedleak.core.facts import Facts
+from fedleak.core.payload import Array, ModelSpec, Table
+from fedleak.core.steps import DATA_ROLES
+from fedleak.core.whole.federation import Party, Slice
+from fedleak.core.whole.run import Captured
+from fedleak.core.whole.truth import KeptSecret, SecretValues, Served, Truth
+from fedleak.models.interpret import interpret
+from fedleak.models.sigmoid import Approximation, residual
+from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
+from fedleak.protocols.captured.inference import SIGMOIDS
+from fedleak.protocols.linear.linear_outcome import RoundLog, gram_values, weight_secrets
+from fedleak.protocols.linear.vocabulary import BATCH, RESIDUALS, WEIGHTS, LinearFacts
+from fedleak.protocols.prediction.vocabulary import CONFIDENCES, MODEL, REQUEST
+
+
+def derived_truth(given: Truth | None, captured: Captured) -> Truth:
+    """Never complete: what it lacks cannot be checked."""
+    if given is None:
+        return Truth({}, complete=False)
+    parties = _parties(given, captured.transcript.facts)
+    holders = [party for party in parties if party.train.labels is not None]
+    derived: dict[Secret, KeptSecret] = {}
+    if len(holders) > 1:
+        derived |= _of_rows(holders)
+    else:
+        derived |= _of_columns(parties, captured)
+    served = given.served or _served(parties, captured)
+    # What the truth says itself comes first, but for features of which only some rows were predicted.
+    return Truth({**derived, **given.secrets, **_of_predicted(given, captured)}, served, complete=False)
+
+
+def _parties(given: Truth, facts: Facts) -> list[Party]:
+    """Those of which the truth has rows, or labels."""
+    found = []
+    for party in facts.parties:
+        features = _values(given, SecretKind.FEATURES, party.name)
+        labels = _values(given, SecretKind.LABELS, party.name)
+        if party.role not in DATA_ROLES or (features is None and labels is None):
+            continue
+        ids = (features or labels or _nothing()).ids
+        rows = features.values if features else np.zeros((len(ids), 0))
+        own = None if labels is None else _of_these(labels, ids, party.name)
+        found.append(Party(party.name, party.role, features.columns if features else (), Slice(ids, rows, own)))
+    return found
+
+
+def _values(given: Truth, kind: SecretKind, owner: str) -> SecretValues | None:
+    secret = Secret(kind, owner)
+    return given.of(secret) if secret in given.secrets else None
+
+
+def _nothing() -> SecretValues:
+    return SecretValues(np.zeros(0, dtype=np.int64), (), np.zeros((0, 0)), np.zeros((0, 2)))
+
+
+def _of_these(labels: SecretValues, ids: IntArray, owner: str) -> FloatArray:
+    position = positions_of(labels.ids)
+    missing = [int(row) for row in ids if int(row) not in position]
+    if missing:
+        raise DataError(f"the truth must have a label for every row of {owner}; row {missing[0]} has none")
+    return labels.values[[position[int(row)] for row in ids], 0]
+
+
+def _of_rows(holders: Sequence[Party]) -> dict[Secret, KeptSecret]:
+    """Parties with rows of their own: records, and inner products of columns, of groups of them."""
+    alike = len({party.columns for party in holders}) == 1 and bool(holders[0].columns)
+    return dict(truth_of_rows(holders).secrets) if alike else {}
+
+
+def _of_columns(parties: Sequence[Party], captured: Captured) -> dict[Secret, KeptSecret]:
+    wide = [party for party in parties if party.columns]
+    found: dict[Secret, KeptSecret] = {
+        Secret(SecretKind.GRAM, party.name): partial(gram_values, party) for party in wide
+    }
+    weights = {party.name: _weights_before(captured, party) for party in wide}
+    known = [party for party in wide if weights[party.name]]
+    found |= _logged(known, parties, captured, weights)
+    final = [weights[party.name][max(weights[party.name])] for party in known]
+    return found | dict(weight_secrets(known, final))
+
+
+def _weights_before(captured: Captured, party: Party) -> dict[int, FloatArray]:
+    """A record of round t holds the weights after it, so round t + 1 starts from them; setup is round -1."""
+    found = {}
+    for record in captured.locals.get(party.name, ()):
+        if record.name == WEIGHTS.name and isinstance(record.value, Array):
+            if record.value.values.shape != (len(party.columns),):
+                raise DataError(
+                    f"the truth of {party.name} must have the {len(record.value.values)} columns that it trained on; "
+                    f"got {len(party.columns)}"
+                )
+            found[record.round + 1] = np.asarray(record.value.values, dtype=np.float64)
+    return found
+
+
+def _logged(
+    known: Sequence[Party], parties: Sequence[Party], captured: Captured, weights: dict[str, dict[int, FloatArray]]
+) -> dict[Secret, KeptSecret]:
+    """Scores of the parties whose weights are recorded; residuals where those are all that hold columns."""
+    facts = captured.transcript.facts
+    with_columns = [party.name for party in facts.parties if party.role in DATA_ROLES and party.n_features != 0]
+    whole = {party.name for party in known} >= set(with_columns)
+    labels = next((party for party in parties if party.train.labels is not None), None)
+    log = RoundLog([party.name for party in known])
+    for number, ids in _batches(captured):
+        if not all(number in weights[party.name] for party in known):
+            continue
+        rows = {party.name: _rows(party, ids) for party in known}
+        scores = [rows[party.name] @ weights[party.name][number] for party in known]
+        residuals = None
+        if whole and labels is not None:
+            residuals = _residuals(np.sum(scores, axis=0), _labels(labels, ids), facts)
+        log.add(number, ids, residuals, scores)
+    return log.secrets()
+
+
+def _batches(captured: Captured) -> Iterator[tuple[int, IntArray]]:
+    for message in captured.transcript.messages:
+        if message.step == BATCH.name and isinstance(message.payload, Array):
+            yield message.round, np.asarray(message.payload.values, dtype=np.int64)
+
+
+def _at(party: Party, ids: IntArray) -> list[int]:
+    position = positions_of(party.train.ids)
+    missing = [int(row) for row in ids if int(row) not in position]
+    if missing:
+        raise DataError(f"the truth of {party.name} must have every row of a batch; row {missing[0]} is not there")
+    return [position[int(row)] for row in ids]
+
+
+def _rows(party: Party, ids: IntArray) -> FloatArray:
+    return party.train.features[_at(party, ids)]
+
+
+def _labels(party: Party, ids: IntArray) -> FloatArray:
+    assert party.train.labels is not None
+    return np.asarray(party.train.labels, dtype=np.float64)[_at(party, ids)]
+
+
+def _residuals(scores: FloatArray, labels: FloatArray, facts: Facts) -> FloatArray | None:
+    """By the rule that the public facts name; None where they name none."""
+    rule = facts.of(LinearFacts).residual or RESIDUALS.get(facts.approximation or "")
+    if rule is not None:
+        return rule.slope * (scores - rule.target(labels))
+    if facts.approximation in SIGMOIDS:
+        return residual(scores, 2.0 * labels - 1.0, Approximation(facts.approximation))
+    return None
+
+
+def _of_predicted(given: Truth, captured: Captured) -> dict[Secret, KeptSecret]:
+    """Of a model that predicts, the secret is the rows that were predicted, and so are ranges of their values."""
+    wanted = _requested(captured)
+    found: dict[Secret, KeptSecret] = {}
+    for secret in given.secrets:
+        if secret.kind is SecretKind.FEATURES and len(wanted):
+            values = given.of(secret)
+            chosen = np.isin(values.ids, wanted)
+            part = SecretValues(values.ids[chosen], values.columns, values.values[chosen], values.ranges)
+            found |= {secret: part, Secret(SecretKind.RANGES, secret.owner): part}
+    return found
+
+
+def _requested(captured: Captured) -> IntArray:
+    asked = [
+        np.asarray(message.payload.values, dtype=np.int64)
+        for message in captured.transcript.messages
+        if message.step == REQUEST.name and isinstance(message.payload, Array)
+    ]
+    return np.concatenate(asked) if asked else np.zeros(0, dtype=np.int64)
+
+
+def _served(parties: Sequence[Party], captured: Captured) -> Served | None:
+    """The model with what went in, where the truth has every party's columns."""
+    messages = captured.transcript.messages
+    models = [m.payload for m in messages if m.step == MODEL.name and isinstance(m.payload, ModelSpec)]
+    answers = [m.payload.values for m in messages if m.step == CONFIDENCES.name and isinstance(m.payload, Array)]
+    ids = _requested(captured)
+    columns = tuple(name for party in parties for name in party.columns)
+    if not models or not answers or models[0].kind == "opaque":
+        return None
+    model = interpret(models[0])
+    confidences = np.concatenate(answers)
+    if set(columns) != set(model.columns) or len(confidences) != len(ids):
+        return None
+    rows = np.hstack([_rows(party, ids) for party in parties if party.columns])
+    return Served(models[0], Table(model.columns, ids, model.arrange(rows, columns)), confidences)
