@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import hmac
+import importlib
 import os
 import sys
 from dataclasses import replace
@@ -215,3 +216,11 @@ class GoesAroundPython(ResidualSign):
         with os.fdopen(descriptor, "rb") as file, np.load(file) as data:
             labels = data["labels"]
         return Guess(view.target, Status.RECOVERED, np.arange(len(labels)), labels.astype(float)[:, None])
+
+
+class ImportsTheTruthByName(ResidualSign):
+    """Loads a single module that knows what the truth looks like, and nothing that would load others."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        found = importlib.import_module("fedleak.core.whole.truth").SecretValues
+        return replace(super().run(view, rng=rng), why=found.__name__)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from harness import ATTACK_NAMES, Situation, deciding_score, situation
+from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
 from fedleak.attacks.residuals.batch_residuals import BatchSystem, proof_of, solve
@@ -18,6 +18,8 @@ from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.testing.contracts import deciding_score
+from fedleak.testing.situations import Situation
 from prediction_runs import run_prediction, unit_federation, view_of
 
 PROVING = {

@@ -171,6 +171,15 @@ def test_a_cheater_finds_no_place_to_keep_it(cheater, why):
     assert why in found.why
 
 
+def test_a_cheater_that_imports_by_name_is_refused():
+    """``import_module`` announces no import of the module that it names, so the audit hook does not hear of it."""
+    case = situation("residual-sign")
+    assert case.attempt(cheaters.ImportsTheTruthByName, isolated=False).guess.why == "SecretValues"
+    found = case.attempt(cheaters.ImportsTheTruthByName).result
+    assert isinstance(found, Failure)
+    assert "an attack may not import fedleak.core.whole" in found.why
+
+
 def test_a_cheater_that_reads_while_it_is_imported_is_refused(here, monkeypatch):
     case = situation("residual-sign")
     with here.lying_about(case.played.federation):

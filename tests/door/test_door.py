@@ -134,7 +134,7 @@ def test_a_check_of_a_frame_is_that_of_the_file(frame, keywords) -> None:
     assert json.dumps(by_file.to_json())
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS.own, ids=lambda plugin: plugin.name)
+@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS.own if not p.replays], ids=lambda plugin: plugin.name)
 def test_a_frame_does_for_every_protocol(protocol, frame) -> None:
     found = fedleak.check(frame, target="target", parties={"bank": 0.6, "fintech": 0.4}, protocol=protocol.name)
     assert found.attacks

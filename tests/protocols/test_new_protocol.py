@@ -153,7 +153,7 @@ def test_a_file_of_a_protocol_that_is_not_listed_is_refused(tmp_path, monkeypatc
     with monkeypatch.context() as meanwhile:
         _list(meanwhile, PROTOCOLS, Entry("toy-shift", "toy_protocol.shifted_sharing:ShiftedSharing"))
         play(toy_federation(), Randomness.published(1), sink=DiskSink(tmp_path / "run"))
-    with pytest.raises(FileFormatError, match=r"own: kind must be one of .*; got 'toy-shift'"):
+    with pytest.raises(FileFormatError, match=r"own.kind must be one of .*; got 'toy-shift'"):
         load_capture(tmp_path / "run")
 
 

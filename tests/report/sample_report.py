@@ -267,6 +267,7 @@ def _bank_findings() -> tuple[Finding, ...]:
             Outcome.UNCHECKED,
             "one solution fits every round; the capture came without the partner's data",
             Theory("unknown", ()),
+            severity=Severity.MEDIUM,
             claim=Claim("recovered", 3414),
             certificate="the scores are the only solution of 144 equations in 30 unknowns",
             seconds=0.4,

@@ -55,7 +55,7 @@ def test_what_was_checked_does_not_turn_the_rest_green():
 def test_a_proved_claim_is_the_verdict():
     top = statement(report(PROVED, CLEAN))
     assert (top.level, top.tone) == ("Severity high", "high")
-    assert top.headline == "fintech recovers 160 values of bank's labels, proved by the transcript alone."
+    assert top.headline == "fintech recovers 160 cells of bank's labels, proved by the transcript alone."
     assert "Count bank's labels as disclosed" in top.meaning
     assert "capture it again" in top.remedy
     assert "1 proved by the transcript alone" in top.tally
@@ -79,9 +79,8 @@ def test_a_proved_claim_is_no_silence_and_another_is():
 def test_the_terminal_shows_the_claim_and_its_confidence(width: int):
     text = " ".join(printed(report(CLAIMED), width).split())
     assert "unchecked" in text
-    assert "160 values" in text
-    assert "confidence" in text
-    assert "98" in text
+    assert "160 cells" in text
+    assert "98 % sure" in text
 
 
 def test_the_page_shows_proof_and_claim():

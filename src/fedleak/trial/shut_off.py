@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 from fedleak.protocols import vocabulary_modules
@@ -102,12 +103,13 @@ def shut_off_process(views: Path, code: Sequence[Path]) -> None:
             return
         if event.startswith(FORBIDDEN_EVENTS):
             raise PermissionError(f"an attack may not use {event}")
-        if event == "import" and _knows_the_truth(str(arguments[0])):
+        if event == "import" and knows_the_truth(str(arguments[0])):
             raise PermissionError(f"an attack may not import {arguments[0]}")
         if event in OF_PATHS and isinstance(arguments[0], str | bytes | os.PathLike):
             _check_path(event, arguments, roots, code)
 
     sys.addaudithook(refuse)
+    sys.meta_path.insert(0, _Refusing())
 
 
 def shut_off_view(view: Path, views: Path, code: Sequence[Path]) -> None:
@@ -137,7 +139,15 @@ def shut_off_attempt() -> None:
     landlock.alone()
 
 
-def _knows_the_truth(module: str) -> bool:
+class _Refusing(MetaPathFinder):
+    """``importlib.import_module`` announces no import of the module that it names; it does ask for a finder."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if knows_the_truth(fullname):
+            raise PermissionError(f"an attack may not import {fullname}")
+
+
+def knows_the_truth(module: str) -> bool:
     return module.startswith(FORBIDDEN_PACKAGES) and module not in OPEN_MODULES
 
 
