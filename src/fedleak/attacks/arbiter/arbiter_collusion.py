@@ -8,11 +8,11 @@ linear in the rows, and are solved together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.attacks.arbiter.gradient_equations import Solved, solve_columns, solve_jointly
+from fedleak.attacks.arbiter.gradient_equations import Solved, solve_columns, solve_jointly, too_large
 from fedleak.attacks.arbiter.opened_training import OpenedTraining, opened_training
 from fedleak.attacks.arbiter.row_equations import FINE, RowEquations, fits, solve_rows, spread
 from fedleak.attacks.verdicts import from_assessment
@@ -34,6 +34,7 @@ class _Answer:
     solved: Solved
     way: str
     checked: str
+    cut: bool = False  # a system that might say more was too large
 
 
 class ArbiterCollusion(Attack):
@@ -76,34 +77,44 @@ class ArbiterCollusion(Attack):
 
 def _best(training: OpenedTraining) -> _Answer:
     """Rows by themselves where their visits do; else gradients too, which need no scores where those are noisy."""
-    by_columns = None
-    if np.bincount(training.row).min() < training.n_columns + training.open_start:
-        by_columns = _columns(training)
-        if by_columns is not None and _fine(by_columns.solved):
-            return by_columns
+    columns: _Answer | None = None
+    too_few_visits = np.bincount(training.row).min() < training.n_columns + training.open_start
+    if too_few_visits:
+        columns = _columns(training)
+        if columns is not None and _fine(columns.solved):
+            return columns
     rows = solve_rows(training)
-    if not rows.consistent:
-        return by_columns or _columns(training) or _Answer(_nothing(training), "nothing", "")
-    found = [_rows(training, rows)]
-    if len(rows.owner):
-        joint = solve_jointly(training, rows)
-        if joint is not None and fits(joint.misfit, joint.n_spare):
-            found.append(_Answer(joint, "scores and gradients together", _spare(joint)))
-        else:
-            found.append(by_columns or _columns(training) or found[0])
-    return max(found, key=lambda answer: (int(_known(answer.solved).sum()), -float(np.median(answer.solved.errors))))
+    found = [_rows(training, rows), _jointly(training, rows)]
+    if not any(answer is not None and _known(answer.solved).all() for answer in found):
+        found.append(columns if too_few_visits else _columns(training))
+    answers = [answer for answer in found if answer is not None] or [_nothing(training)]
+    best = max(answers, key=lambda answer: (int(_known(answer.solved).sum()), -float(np.median(answer.solved.errors))))
+    return replace(best, cut=rows.consistent and too_large(training, rows))
 
 
 def _columns(training: OpenedTraining) -> _Answer | None:
+    """Gradients are of the residuals that were used: what noise these hold does no harm."""
     solved = solve_columns(training)
     if solved is None or not fits(solved.misfit, solved.n_spare):
         return None
     return _Answer(solved, "gradients", _scores_hold(training, solved) or _spare(solved))
 
 
-def _rows(training: OpenedTraining, rows: RowEquations) -> _Answer:
+def _rows(training: OpenedTraining, rows: RowEquations) -> _Answer | None:
+    """Scores may hold noise that nobody declared: they are believed where equations are to spare, or gradients hold."""
     solved = Solved(rows.values, rows.all_errors(), rows.misfit, rows.n_spare)
-    return _Answer(solved, "scores", _gradients_hold(training, solved))
+    checked = _gradients_hold(training, solved)
+    believed = rows.consistent and (bool(checked) or rows.n_spare >= training.n_rows)
+    return _Answer(solved, "scores", checked) if believed else None
+
+
+def _jointly(training: OpenedTraining, rows: RowEquations) -> _Answer | None:
+    if not rows.consistent or not len(rows.owner):
+        return None
+    solved = solve_jointly(training, rows)
+    if solved is None or solved.n_spare == 0 or not fits(solved.misfit, solved.n_spare):
+        return None
+    return _Answer(solved, "scores and gradients together", _spare(solved))
 
 
 def _spare(solved: Solved) -> str:
@@ -153,9 +164,9 @@ def _summed(training: OpenedTraining, values: FloatArray, weights: FloatArray) -
     )
 
 
-def _nothing(training: OpenedTraining) -> Solved:
+def _nothing(training: OpenedTraining) -> _Answer:
     shape = (training.n_rows, training.n_columns)
-    return Solved(np.zeros(shape), np.full(shape, np.inf), 0.0, 0)
+    return _Answer(Solved(np.zeros(shape), np.full(shape, np.inf), 0.0, 0), "nothing", "")
 
 
 def _known(solved: Solved) -> BoolArray:
@@ -181,9 +192,15 @@ def _sentence(training: OpenedTraining, answer: _Answer, known: BoolArray) -> st
     counts = f"{training.n_equations} equations for {training.n_unknowns} unknowns, solved by {answer.way}"
     if known.all():
         return counts
-    few = training.n_equations < training.n_unknowns
-    reason = "too few equations" if few else "too few digits, or rounds that depend on each other"
-    return f"{counts}; {int((~known).sum())} of {known.size} cells are not determined: {reason}"
+    return f"{counts}; {int((~known).sum())} of {known.size} cells are not determined: {_lack(training, answer)}"
+
+
+def _lack(training: OpenedTraining, answer: _Answer) -> str:
+    if training.n_equations < training.n_unknowns:
+        return "too few equations"
+    if answer.cut:
+        return "all together are more than the budget of one system"
+    return "too few digits, or rounds that depend on each other"
 
 
 def _certificate(answer: _Answer) -> str:

@@ -16,7 +16,7 @@ from fedleak.core.arrays import FloatArray
 
 RANK_TOLERANCE = 1e-10  # directions weaker than this, relative to the strongest, hold no usable digit
 TOUCHED = 1e-6  # a cell with a larger part in the null space is not determined
-MOST_UNKNOWNS = 1500  # of one dense system
+MOST_UNKNOWNS = 3000  # of one dense system
 MOST_NUMBERS = 1 << 24  # of its matrix
 
 
@@ -38,7 +38,14 @@ def residual_vectors(training: OpenedTraining) -> FloatArray:
 def within_budget(training: OpenedTraining) -> bool:
     """To have all residual vectors as one matrix, and to decompose it."""
     sizes = training.n_rounds, training.n_rows
-    return min(sizes) <= 2 * MOST_UNKNOWNS and sizes[0] * sizes[1] <= MOST_NUMBERS
+    return min(sizes) <= MOST_UNKNOWNS and sizes[0] * sizes[1] <= MOST_NUMBERS
+
+
+def too_large(training: OpenedTraining, rows: RowEquations) -> bool:
+    """For what the rows leave open to be solved in one system."""
+    n_open = len(rows.owner) + training.n_columns * training.open_weights
+    too_wide = n_open > MOST_UNKNOWNS or training.gradients.size * n_open > MOST_NUMBERS
+    return too_wide or not within_budget(training)
 
 
 def solve_columns(training: OpenedTraining) -> Solved | None:
@@ -62,8 +69,7 @@ def solve_columns(training: OpenedTraining) -> Solved | None:
 def solve_jointly(training: OpenedTraining, rows: RowEquations) -> Solved | None:
     """What the rows' equations leave open, from the gradients; None where that is too much, or too little is there."""
     n_open = len(rows.owner) + training.n_columns * training.open_weights
-    n_lines = training.gradients.size
-    if n_open > MOST_UNKNOWNS or n_lines * n_open > MOST_NUMBERS or not within_budget(training):
+    if too_large(training, rows):
         return None
     vectors = residual_vectors(training)
     if np.linalg.matrix_rank(vectors) * training.n_columns < n_open:

@@ -19,7 +19,7 @@ RANK_TOLERANCE = 1e-13  # weaker directions, relative to the strongest, are roun
 SMALL = 0.01  # share of a column's spread, up to which an error leaves the spread visible
 TOUCHED = 1e-9  # smaller parts in an open direction are rounding too
 CONSTANT = 1e-4  # share of a constant column's size that stands for its spread
-FINE = 1e-6  # of a column's spread: what is known better than this is taken as known
+FINE = 1e-8  # of a column's spread: what is known better than this is taken as known
 CHUNK = 1 << 21  # numbers in a stack of systems that are decomposed at once
 
 
