@@ -91,11 +91,11 @@ def _enough_equations(facts: Facts) -> Condition:
 
 def _from_gradients(statement: str, facts: Facts, n_rows: int, n_rounds: int) -> Condition:
     """Scores under noise count for little. Gradients are of the residuals that were used, noise included; it makes
-    even those of a recurring batch independent."""
+    even those of a recurring batch independent. Twice as many rounds as unknowns leave them digits as well."""
     detail = f"scores are noisy; {n_rounds} rounds, {n_rows + 1} unknowns of a column"
     if facts.outside_noise is None:
         return Condition(statement, State.UNKNOWN, "whether noise is on the scores is not known")
-    return Condition(statement, State.HOLDS if n_rounds > n_rows else State.UNKNOWN, detail)
+    return Condition(statement, State.HOLDS if n_rounds > 2 * n_rows else State.UNKNOWN, detail)
 
 
 def _enough_digits(facts: Facts) -> Condition:
