@@ -24,4 +24,4 @@ def test_an_arbiter_alone_opens_no_residual_that_it_was_never_sent():
 
 @pytest.mark.parametrize("partner", ["bank", "shop"])
 def test_with_who_has_the_message_the_key_opens_it(partner):
-    assert len(opened(("referee", partner))) == 8  # 24 rows in batches of 6, twice
+    assert len(opened(("referee", partner))) == 16  # scores and residuals: 24 rows in batches of 6, twice

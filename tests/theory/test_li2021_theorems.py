@@ -12,9 +12,10 @@ from fedleak.core.steps import Role
 from fedleak.papers.li2021.printed import TABLE2, TABLE3, TABLE4
 from fedleak.protocols.averaging.vocabulary import HorizontalLinearFacts
 from fedleak.protocols.linear.vocabulary import ArbiterFacts
+from fedleak.theory.arbiter_equations import ArbiterAlone, ArbiterCollusion
 from fedleak.theory.condition import State
 from fedleak.theory.horizontal_rounds import HorizontalInversion
-from fedleak.theory.inner_products import ArbiterCollusion, GramRecovery
+from fedleak.theory.inner_products import GramRecovery
 from fedleak.theory.rotation_freedom import (
     LinearFreedom,
     QuadraticFreedom,
@@ -79,10 +80,10 @@ def test_the_papers_counterexample_fixes_nothing():
     assert pattern_condition(rows, known) == np.inf
 
 
-def facts(**changes) -> Facts:
+def facts(*, theirs: int = 5, **changes) -> Facts:
     parties = (
         PartyFacts("bank", Role.ACTIVE, 12),
-        PartyFacts("fintech", Role.PASSIVE, 5),
+        PartyFacts("fintech", Role.PASSIVE, theirs),
         PartyFacts("referee", Role.ARBITER, 0),
     )
     values = {"n_rows": 30, "batch_size": 10, "n_epochs": 40, "own": ArbiterFacts(shuffle=True, l2=0.1), **changes}
@@ -108,12 +109,112 @@ def test_the_freedom_is_counted_only_for_one_victim():
     assert LinearFreedom.assess(facts(n_rows=2)).state is State.FAILS
 
 
-def test_a_coalition_with_the_arbiter_needs_as_many_rounds_as_unknowns():
-    held = frozenset({Capability.DECRYPTION_KEY, Capability.ALL_GRADIENTS, Capability.CIPHERTEXTS})
-    enough = facts().seen_by(("bank", "referee"), held)
-    assert ArbiterCollusion.assess(enough).state is State.HOLDS
-    few = facts(n_epochs=9).seen_by(("bank", "referee"), held)
-    assert ArbiterCollusion.assess(few).state is State.FAILS
+WITH_KEY = frozenset(
+    {Capability.DECRYPTION_KEY, Capability.ALL_GRADIENTS, Capability.CIPHERTEXTS, Capability.BATCH_IDS}
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, State.HOLDS),
+        ({"n_epochs": 6}, State.HOLDS),  # 5 columns: a visit an unknown
+        ({"n_epochs": 5}, State.HOLDS),  # 150 scores and 75 gradients for 185 unknowns
+        ({"n_epochs": 4}, State.UNKNOWN),  # 120 and 60; but the first weights are the same for all rows
+        ({"n_epochs": 3}, State.FAILS),  # 90 and 45 for 150 cells
+        ({"batch_size": 30, "theirs": 4}, State.HOLDS),  # a large batch that recurs is no remedy
+        ({"batch_size": 30}, State.UNKNOWN),  # digits: it depends on the data
+        ({"batch_size": 30, "n_epochs": 5}, State.UNKNOWN),
+        ({"theirs": 20}, State.HOLDS),
+        ({"score_noise": 1.0}, State.HOLDS),  # by the gradients of what was used
+        ({"score_noise": 1.0, "n_epochs": 9}, State.UNKNOWN),
+    ],
+)
+def test_a_coalition_with_the_arbiter_needs_as_many_equations_as_unknowns(changes, state):
+    found = facts(fraction_bits=40, **changes).seen_by(("bank", "referee"), WITH_KEY)
+    assert ArbiterCollusion.assess(found).state is state
+
+
+ALONE = frozenset({Capability.ALL_GRADIENTS, Capability.BATCH_IDS, Capability.LINEAR_RESIDUAL})
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "what"),
+    [
+        ({"n_epochs": 100}, State.HOLDS, "every row"),  # 17 columns, batches of 10: 100 epochs
+        ({"n_epochs": 99}, State.FAILS, "every row"),
+        ({"batch_size": 30, "n_epochs": 18}, State.HOLDS, "inner products"),
+        ({"batch_size": 30, "n_epochs": 17}, State.FAILS, "inner products"),
+        ({"n_epochs": 100, "score_noise": 0.1}, State.FAILS, "every row"),
+    ],
+)
+def test_what_the_arbiter_alone_has(changes, state, what):
+    assessment = ArbiterAlone.assess(facts(**changes).seen_by(("referee",), ALONE))
+    assert assessment.state is state
+    assert what in assessment.conclusion
+
+
+def gradients_alone(rows, targets, *, size, epochs, seed=0):
+    """What a training by all parties together shows the arbiter: batches, gradients, steps."""
+    rng, weights, seen = np.random.default_rng(seed), np.zeros(rows.shape[1]), []
+    for _ in range(epochs):
+        order = rng.permutation(len(rows))
+        for start in range(0, len(rows), size):
+            batch = order[start : start + size]
+            gradient = rows[batch].T @ (rows[batch] @ weights - targets[batch]) / size
+            seen.append((batch, weights, gradient))
+            weights = weights - 0.1 * gradient
+    return seen
+
+
+def lines_alone(seen, n_rows):
+    """Linear equations in each row's x x^T (upper triangle) and c x."""
+    n = len(seen[0][1])
+    pairs = list(zip(*np.triu_indices(n), strict=True))
+    lines = np.zeros((len(seen), n, n_rows, len(pairs) + n))
+    for line, (batch, weights, _) in zip(lines, seen, strict=True):
+        block = np.zeros((n, len(pairs) + n))
+        for place, (i, j) in enumerate(pairs):
+            block[i, place] = weights[j]
+            block[j, place] = weights[i]
+        block[:, len(pairs) :] = np.eye(n)
+        line[:, batch] = block[:, None, :]
+    return lines.reshape(len(seen) * n, -1)
+
+
+def test_fresh_batches_tell_the_arbiter_every_row_up_to_its_sign():
+    """3 columns, batches of 4: 12 epochs, and not 11."""
+    rng = np.random.default_rng(1)
+    rows, targets = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    signs = rng.choice([-1.0, 1.0], 12)
+    for epochs, full in ((11, False), (12, True)):
+        seen = gradients_alone(rows, targets, size=4, epochs=epochs)
+        lines = lines_alone(seen, 12)
+        assert bool(np.linalg.matrix_rank(lines, tol=1e-9) == lines.shape[1]) is full
+    found = np.linalg.lstsq(lines, np.concatenate([4 * gradient for _, _, gradient in seen]), rcond=None)[0]
+    expected = [
+        [*row[np.triu_indices(3)[0]] * row[np.triu_indices(3)[1]], *(-t * row)]
+        for row, t in zip(rows, targets, strict=True)
+    ]
+    np.testing.assert_allclose(found.reshape(12, -1), expected, atol=1e-6)
+    flipped = gradients_alone(signs[:, None] * rows, signs * targets, size=4, epochs=12)
+    np.testing.assert_allclose(flipped[-1][2], seen[-1][2], atol=1e-12)
+
+
+def test_a_recurring_batch_hides_its_rows_behind_a_rotation():
+    rng = np.random.default_rng(2)
+    rows, targets = rng.standard_normal((8, 3)), rng.standard_normal(8)
+    turn = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    one = gradients_alone(rows, targets, size=8, epochs=20)
+    other = gradients_alone(turn @ rows, turn @ targets, size=8, epochs=20)
+    np.testing.assert_allclose([g for _, _, g in one], [g for _, _, g in other], atol=1e-12)
+
+
+def test_without_the_active_party_all_outside_are_one_victim():
+    """fintech and the referee see bank's 12 columns: 13 unknowns a row, against 6 for bank and the referee."""
+    few = facts(fraction_bits=40, n_epochs=6)
+    assert ArbiterCollusion.assess(few.seen_by(("bank", "referee"), WITH_KEY)).state is State.HOLDS
+    assert ArbiterCollusion.assess(few.seen_by(("fintech", "referee"), WITH_KEY)).state is not State.HOLDS
 
 
 @pytest.mark.parametrize(("secure", "state"), [(True, State.FAILS), (False, State.HOLDS)])

@@ -42,7 +42,8 @@ THEOREMS: Registry[Theorem] = Registry(
             "li2021/theorem-2", "fedleak.theory.rotation_freedom:LinearFreedom", ("li2021/lemma-4", "li2021/lemma-5")
         ),
         Entry("li2021/section-4.4", "fedleak.theory.inner_products:VerticalInversion"),
-        Entry("li2021/arbiter-collusion", "fedleak.theory.inner_products:ArbiterCollusion"),
+        Entry("li2021/arbiter-collusion", "fedleak.theory.arbiter_equations:ArbiterCollusion"),
+        Entry("fedleak/arbiter-alone", "fedleak.theory.arbiter_equations:ArbiterAlone"),
         Entry("li2021/section-4.2", "fedleak.theory.horizontal_rounds:HorizontalInversion"),
         Entry("luo2021/equality-threshold", "fedleak.theory.prediction_bounds:ExactEquations"),
     ],

@@ -1,7 +1,6 @@
 """From scores to rows, section 4 of Li et al. 2021: when their movement gives the rows' inner products, and what then.
 
-Eq. 3 gives the inner products, stolen weights and known cells the table (section 4.4); a coalition with the arbiter
-reads the rows off the residuals themselves (section 4.1, multi-party).
+Eq. 3 gives the inner products, stolen weights and known cells the table (section 4.4).
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.protocols.linear.vocabulary import ArbiterFacts, LinearFacts
-from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, course_known, revealed
+from fedleak.protocols.linear.vocabulary import LinearFacts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known, revealed
 from fedleak.theory.residual_equations import ScoreRecovery
 
 
@@ -108,42 +107,3 @@ class VerticalInversion(Theorem):
             conclusion="the victim's table, if the known cells are enough" if certain else "nothing",
             remedy="" if enough_columns else gram.remedy,
         )
-
-
-class ArbiterCollusion(Theorem):
-    """The paper asks for more rows than columns; what it takes is one independent residual vector for each row.
-
-    The number of the victim's columns plays no part. Without shuffling, residuals are a Krylov sequence of one matrix
-    and turn collinear: then rows are not determined, however many rounds there are.
-    """
-
-    name = "li2021/arbiter-collusion"
-    summary = "with the arbiter's key, one independent residual vector a row determines every party's rows"
-    reference = Reference("li2021", "section 4.1, multi-party")
-
-    @classmethod
-    def assess(cls, facts: Facts) -> Assessment:
-        l2 = facts.of(ArbiterFacts).l2
-        unknowns = None if facts.n_rows is None else facts.n_rows + (1 if l2 else 0)
-        return Assessment(
-            cls.name,
-            (
-                revealed(Capability.DECRYPTION_KEY, facts),
-                revealed(Capability.ALL_GRADIENTS, facts),
-                revealed(Capability.CIPHERTEXTS, facts),
-                at_most("there are as many rounds as unknowns of a column", unknowns, facts.n_rounds),
-                _shuffled_batches(facts),
-            ),
-            conclusion="every row of every other party is determined",
-            remedy="shuffle = false with a large batch, or an arbiter that no data party can talk to",
-        )
-
-
-def _shuffled_batches(facts: Facts) -> Condition:
-    statement = "batches are drawn anew in every epoch"
-    shuffle = facts.of(LinearFacts).shuffle
-    if shuffle is None:
-        return Condition(statement, State.UNKNOWN, "not known")
-    if facts.batch_size is not None and facts.n_rows is not None and facts.batch_size >= facts.n_rows:
-        return Condition(statement, State.FAILS, "one batch of all rows recurs")
-    return Condition(statement, State.HOLDS if shuffle else State.FAILS, f"shuffle is {str(shuffle).lower()}")

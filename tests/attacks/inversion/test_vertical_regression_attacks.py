@@ -160,23 +160,6 @@ def test_a_coalition_with_the_second_party_takes_its_scores_out():
     assert np.abs(guess.values - truth).max() < 1e-5
 
 
-@pytest.mark.parametrize("protocol", [LINEAR, LOGISTIC])
-@pytest.mark.parametrize("cipher", ["sealed", "paillier"])
-def test_the_arbiter_and_a_party_see_every_row(protocol, cipher):
-    setup = federation(protocol, n_rows=10, own=2, their=2, third=1, batch_size=4, epochs=7, cipher=cipher)
-    for coalition in (("bank", "referee"), ("shop", "referee")):
-        guess, truth = attack("arbiter-collusion", setup, SecretKind.FEATURES, coalition=coalition)
-        assert guess.status is Status.RECOVERED
-        assert np.abs(guess.values - truth).max() < 1e-8
-
-
-def test_the_arbiter_with_too_few_rounds_says_so():
-    setup = federation(LINEAR, n_rows=20, batch_size=10, epochs=4)
-    guess, _ = attack("arbiter-collusion", setup, SecretKind.FEATURES, coalition=("bank", "referee"))
-    assert guess.status is Status.NOT_IDENTIFIABLE
-    assert guess.evidence["rank"] == 8
-
-
 def test_a_service_with_a_budget_leaves_weights_open():
     setup = federation(LINEAR)
     protocol = PROTOCOLS.get(LINEAR)

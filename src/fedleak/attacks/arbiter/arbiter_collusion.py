@@ -1,63 +1,45 @@
-"""A party's rows from its gradients and the residuals, by a coalition with the arbiter (Li et al. 2021, section 4.1).
+"""A party's rows, by a coalition of the arbiter and any data party (Li et al. 2021, section 4.1, taken further).
 
-The arbiter opens every gradient, and with its key the residuals that a data party has as ciphertexts. The paper takes
-differences of neighbouring rounds, which doubles the noise and halves what is used; here the unknowns are [X; W0]:
-
-    g_k + l2 sum_{j<k} rate_j g_j = X^T d_k / batch + l2 W0        for every round k.
+The arbiter opens every gradient, and so knows every step of everybody's weights; with its key a data party opens the
+residuals, and the active party each partner's scores. The paper uses the gradients alone, X^T d, one residual vector a
+row. But a score is the row times weights whose steps are known: n unknowns a row, an equation for each visit. Both are
+linear in the rows, and are solved together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.attacks.residuals.own_side import l2_of, rate_of
+from fedleak.attacks.arbiter.gradient_equations import Solved, solve_columns, solve_jointly, too_large
+from fedleak.attacks.arbiter.opened_training import OpenedTraining, opened_training
+from fedleak.attacks.arbiter.row_equations import FINE, RowEquations, fits, solve_rows, spread
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
-from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Array, CipherArray, Payload, digest
 from fedleak.core.view import View
-from fedleak.crypto import fixed_point
-from fedleak.protocols.linear import vocabulary as linear
-from fedleak.theory.inner_products import ArbiterCollusion as CollusionTheorem
+from fedleak.theory.arbiter_equations import ArbiterCollusion as CollusionTheorem
 
-if TYPE_CHECKING:
-    from fedleak.crypto.paillier_cipher import PaillierPrivateKey
-
-RANK_TOLERANCE = 1e-10  # directions weaker than this, relative to the strongest, hold no usable digit
-TOUCHED = 1e-6  # a row with a larger part in the null space is not determined
-AGREEING = 1e-6  # as a share of all gradients: rounds that the solution misses by less agree
-COARSE = 0.01  # nor one whose expected error is over this share of a typical cell
+COARSE = 0.01  # a cell must be known to this share of its column's spread,
+DEVIATIONS = 4.0  # at so many standard deviations
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
-    """``design`` (rounds, rows [+ 1 for W0]) times the unknowns (rows [+ 1], columns) is ``gradients``."""
+class _Answer:
+    """``checked`` says which spare equations the answer satisfies; empty where there is none."""
 
-    ids: IntArray
-    design: FloatArray
-    gradients: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    values: FloatArray  # (rows, columns)
-    errors: FloatArray  # expected, of each row's cells
-    determined: BoolArray
-    rank: int
-    condition: float
-    misfit: float  # norm of what the solution leaves of the gradients
+    solved: Solved
+    way: str
+    checked: str
+    cut: bool = False  # a system that might say more was too large
 
 
 class ArbiterCollusion(Attack):
     name = "arbiter-collusion"
-    summary = "with the arbiter's key, solves every party's gradients for its rows by linear least squares"
+    summary = "with the arbiter's key, solves every party's gradients and scores together for its rows"
     reference = Reference("li2021", "section 4.1, multi-party")
     requires = frozenset(
         {Capability.ALL_GRADIENTS, Capability.DECRYPTION_KEY, Capability.CIPHERTEXTS, Capability.BATCH_IDS}
@@ -65,28 +47,27 @@ class ArbiterCollusion(Attack):
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        system = _read(view)
-        found = _solve(system, view.facts.fraction_bits)
-        good = found.determined
-        n_rounds, n_unknown = system.design.shape
-        why = f"{n_rounds} rounds give {found.rank} independent residual vectors for {n_unknown} unknowns of a column"
-        if not good.all():
-            why += f"; {len(good) - int(good.sum())} rows are not determined (condition {found.condition:.1g})"
+        training = opened_training(view)
+        answer = _best(training)
+        known = _known(answer.solved)[:, training.columns]
+        values = np.where(known, answer.solved.values[:, training.columns], np.nan)
+        whole = bool(known.all())
         return Guess(
             view.target,
-            Status.RECOVERED if good.all() else Status.PARTIAL if good.any() else Status.NOT_IDENTIFIABLE,
-            system.ids[good],
-            found.values[good],
+            Status.RECOVERED if whole else Status.PARTIAL if known.any() else _why_not(training),
+            training.ids,
+            values,
             evidence={
-                "rounds": n_rounds,
-                "unknowns of a column": n_unknown,
-                "rank": found.rank,
-                "condition": found.condition,
-                "determined rows": int(good.sum()),
-                "expected error of a cell": float(np.median(found.errors)),
+                "rounds": training.n_rounds,
+                "equations": training.n_equations,
+                "unknowns": training.n_unknowns,
+                "spare equations": answer.solved.n_spare,
+                "solved by": answer.way,
+                "determined cells": int(known.sum()),
+                **_typical(answer.solved.errors[:, training.columns]),
             },
-            why=why,
-            certificate=_proof(system, found) if good.all() else "",
+            why=_sentence(training, answer, known),
+            certificate=_certificate(answer) if whole and answer.checked else "",
         )
 
     @classmethod
@@ -94,110 +75,136 @@ class ArbiterCollusion(Attack):
         return from_assessment(CollusionTheorem.assess(facts), if_fails=Verdict.PARTIAL)
 
 
-def _proof(system: _System, found: _Solution) -> str:
-    """The key opened the residuals, and more gradients than unknowns agree on one table."""
-    n_spare = len(system.design) - system.design.shape[1]
-    size = float(np.linalg.norm(system.gradients))
-    if n_spare < 1 or size == 0 or found.misfit > AGREEING * size:
+def _best(training: OpenedTraining) -> _Answer:
+    """Rows by themselves where their visits do; else gradients too, which need no scores where those are noisy."""
+    columns: _Answer | None = None
+    too_few_visits = np.bincount(training.row).min() < training.n_columns + training.open_start
+    if too_few_visits:
+        columns = _columns(training)
+        if columns is not None and _fine(columns.solved):
+            return columns
+    rows = solve_rows(training)
+    found = [_rows(training, rows), _jointly(training, rows)]
+    if not any(answer is not None and _known(answer.solved).all() for answer in found):
+        found.append(columns if too_few_visits else _columns(training))
+    answers = [answer for answer in found if answer is not None] or [_nothing(training)]
+    best = max(answers, key=lambda answer: (int(_known(answer.solved).sum()), -float(np.median(answer.solved.errors))))
+    return replace(best, cut=rows.consistent and too_large(training, rows))
+
+
+def _columns(training: OpenedTraining) -> _Answer | None:
+    """Gradients are of the residuals that were used: what noise these hold does no harm."""
+    solved = solve_columns(training)
+    if solved is None or not fits(solved.misfit, solved.n_spare):
+        return None
+    return _Answer(solved, "gradients", _scores_hold(training, solved) or _spare(solved))
+
+
+def _rows(training: OpenedTraining, rows: RowEquations) -> _Answer | None:
+    """Scores may hold noise that nobody declared: they are believed where equations are to spare, or gradients hold."""
+    solved = Solved(rows.values, rows.all_errors(), rows.misfit, rows.n_spare)
+    checked = _gradients_hold(training, solved)
+    believed = rows.consistent and (bool(checked) or rows.n_spare >= training.n_rows)
+    return _Answer(solved, "scores", checked) if believed else None
+
+
+def _jointly(training: OpenedTraining, rows: RowEquations) -> _Answer | None:
+    if not rows.consistent or not len(rows.owner):
+        return None
+    solved = solve_jointly(training, rows)
+    if solved is None or solved.n_spare == 0 or not fits(solved.misfit, solved.n_spare):
+        return None
+    return _Answer(solved, "scores and gradients together", _spare(solved))
+
+
+def _spare(solved: Solved) -> str:
+    return f"{solved.n_spare} equations more than unknowns hold" if solved.n_spare else ""
+
+
+def _gradients_hold(training: OpenedTraining, solved: Solved) -> str:
+    """Gradients that were not used: those of the rows found, less the first weights where these are unknown."""
+    if not np.isfinite(solved.errors).all():
         return ""
-    return (
-        f"the key opens the residuals of {len(system.design)} rounds; their gradients have one solution, with "
-        f"{n_spare} rounds to spare, which agree to {found.misfit / size:.1g}"
+    expected = _summed(training, solved.values, training.pushes)
+    variance = training.gradient_error**2 + _summed(training, solved.errors**2, training.pushes**2)
+    gap = training.gradients - training.l2 * training.walked - expected
+    n_spare = gap.size
+    if training.open_weights:
+        gap = gap - np.sum(gap / variance, axis=0) / np.sum(1 / variance, axis=0)
+        n_spare -= training.n_columns
+    holds = n_spare > 0 and fits(float(np.sum(gap**2 / variance)), n_spare)
+    return f"{n_spare} gradient equations that were not used hold" if holds else ""
+
+
+def _scores_hold(training: OpenedTraining, solved: Solved) -> str:
+    """Scores that were not used: those of the rows found, less each row's part that never moves."""
+    if not np.isfinite(solved.errors).all():
+        return ""
+    expected, variance = np.zeros(len(training.row)), training.score_error[training.round] ** 2
+    for values, errors, walked in zip(solved.values.T, solved.errors.T, training.walked.T, strict=True):
+        expected += values[training.row] * walked[training.round]
+        variance = variance + (errors[training.row] * walked[training.round]) ** 2
+    gap = training.scores - expected
+    n_spare = len(gap)
+    if training.open_start:
+        weight = np.bincount(training.row, weights=1 / variance)
+        gap = gap - (np.bincount(training.row, weights=gap / variance) / weight)[training.row]
+        n_spare -= training.n_rows
+    holds = n_spare > 0 and fits(float(np.sum(gap**2 / variance)), n_spare)
+    return f"{n_spare} score equations that were not used hold" if holds else ""
+
+
+def _summed(training: OpenedTraining, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """(rounds, columns): over each round's rows."""
+    return np.column_stack(
+        [
+            np.bincount(training.round, weights=weights * column[training.row], minlength=training.n_rounds)
+            for column in values.T
+        ]
     )
 
 
-def _read(view: View) -> _System:
-    residuals = _residuals(view)
-    gradients = {
-        record.round: record.value.values
-        for record in view.records(linear.GRADIENT_OF.of(view.target.owner))
-        if isinstance(record.value, Array)
-    }
-    batches = {
-        m.round: np.asarray(m.payload.values, dtype=np.int64)
-        for m in view.at(linear.BATCH)
-        if isinstance(m.payload, Array)
-    }
-    rounds = sorted(set(residuals) & set(gradients) & set(batches))
-    if not rounds:
-        raise MissingFromViewError("the view holds no round with a batch, its residuals and the victim's gradient")
-    ids = np.unique(np.concatenate([batches[number] for number in rounds]))
-    position = positions_of(ids)
-    l2 = l2_of(view.facts)
-    design = np.zeros((len(rounds), len(ids) + (1 if l2 else 0)))
-    targets = np.zeros((len(rounds), len(gradients[rounds[0]])))
-    walked = np.zeros(targets.shape[1])
-    for index, number in enumerate(rounds):
-        where = [position[int(row)] for row in batches[number]]
-        design[index, where] = residuals[number] / len(where)
-        if l2:
-            design[index, -1] = l2
-        targets[index] = gradients[number] + l2 * walked
-        walked += rate_of(view.facts, number) * gradients[number]
-    return _System(ids, design, targets)
+def _nothing(training: OpenedTraining) -> _Answer:
+    shape = (training.n_rows, training.n_columns)
+    return _Answer(Solved(np.zeros(shape), np.full(shape, np.inf), 0.0, 0), "nothing", "")
 
 
-def _residuals(view: View) -> dict[int, FloatArray]:
-    """Opened residuals by round; the active party sends the same ciphertexts to every passive one."""
-    opener, found = Opener(view), {}
-    for message in view.at(linear.ENCRYPTED_RESIDUAL):
-        if message.round not in found and isinstance(message.payload, CipherArray):
-            found[message.round] = opener.open(message.payload)
-    return found
+def _known(solved: Solved) -> BoolArray:
+    return DEVIATIONS * solved.errors <= COARSE * spread(solved.values, solved.errors)
 
 
-def _solve(system: _System, fraction_bits: int | None) -> _Solution:
-    """Least squares by one singular value decomposition, which also tells what is determined and how well."""
-    scale = np.linalg.norm(system.design, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    left, singular, right = np.linalg.svd(system.design / scale, full_matrices=False)
-    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0]))
-    solution = (right[:rank].T @ ((left[:, :rank].T @ system.gradients) / singular[:rank, None])) / scale[:, None]
-    n_rows = len(system.ids)
-    values = solution[:n_rows]
-    errors = _noise(system, fraction_bits) * np.linalg.norm(right[:rank].T / singular[:rank], axis=1) / scale
-    inside = np.sum(right[:rank] ** 2, axis=0)  # 1 where the unknown lies in the row space as a whole
-    determined: BoolArray = (1.0 - inside[:n_rows]) < TOUCHED**2
-    determined = determined & (errors[:n_rows] <= COARSE * float(np.sqrt(np.mean(values**2))))
-    misfit = float(np.linalg.norm(system.design @ solution - system.gradients))
-    condition = float(singular[0] / singular[rank - 1])
-    return _Solution(values, errors[:n_rows], determined, rank, condition, misfit)
+def _fine(solved: Solved) -> bool:
+    return bool(np.all(solved.errors <= FINE * spread(solved.values, solved.errors)))
 
 
-def _noise(system: _System, fraction_bits: int | None) -> float:
-    """Of a gradient: the l2 term is rounded before it is added, and decoding keeps 53 bits."""
-    rounding = 0.0 if fraction_bits is None else 2.0**-fraction_bits / np.sqrt(12)
-    floating = float(np.finfo(np.float64).eps) * float(np.sqrt(np.mean(system.gradients**2)))
-    return float(np.hypot(rounding, floating))
+def _typical(errors: FloatArray) -> dict[str, float]:
+    finite = errors[np.isfinite(errors)]
+    return {"expected error of a cell": float(np.median(finite))} if len(finite) else {}
 
 
-class Opener:
-    """A real key decrypts; for the ideal cipher the key holder's records stand in, under the ciphertext's digest."""
-
-    def __init__(self, view: View) -> None:
-        self._keys = [record.value for record in view.records(linear.PRIVATE_KEY)]
-        if not self._keys:
-            raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no private key")
-        self._opened = {
-            record.name: record.value.values
-            for name in view.coalition
-            for record in view.locals.get(name, ())
-            if linear.OPENED_BY_KEY.covers(record.name) and isinstance(record.value, Array)
-        }
-
-    def open(self, encrypted: CipherArray) -> FloatArray:
-        known = self._opened.get(linear.OPENED_BY_KEY.of(digest(encrypted)).name)
-        if known is not None:
-            return np.asarray(known, dtype=np.float64)
-        for payload in self._keys:
-            key = _paillier(payload)
-            if key.public.key_id == encrypted.key_id:
-                return fixed_point.decode(key.decrypt(encrypted), encrypted.fraction_bits, key.public.modulus)
-        raise MissingFromViewError("no private key of the view belongs to this ciphertext")
+def _why_not(training: OpenedTraining) -> Status:
+    """Fewer equations than unknowns leave a family of tables; else it is digits, or rounds that are dependent."""
+    too_few = training.n_equations < training.least_unknowns
+    return Status.NOT_IDENTIFIABLE if too_few else Status.UNDETERMINED
 
 
-@lru_cache(maxsize=8)
-def _paillier(payload: Payload) -> PaillierPrivateKey:
-    from fedleak.crypto.paillier_cipher import private_key_from_payload  # gmpy2: a list of attacks needs none
+def _sentence(training: OpenedTraining, answer: _Answer, known: BoolArray) -> str:
+    counts = f"{training.n_equations} equations for {training.n_unknowns} unknowns, solved by {answer.way}"
+    if known.all():
+        return counts
+    return f"{counts}; {int((~known).sum())} of {known.size} cells are not determined: {_lack(training, answer)}"
 
-    return private_key_from_payload(payload)
+
+def _lack(training: OpenedTraining, answer: _Answer) -> str:
+    if training.n_equations < training.n_unknowns:
+        return "too few equations"
+    if answer.cut:
+        return "all together are more than the budget of one system"
+    return "too few digits, or rounds that depend on each other"
+
+
+def _certificate(answer: _Answer) -> str:
+    return (
+        f"the linear system of the opened {answer.way} has full rank, so that one table fits, and {answer.checked} "
+        "to within rounding"
+    )

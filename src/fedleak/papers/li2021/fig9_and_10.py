@@ -114,10 +114,14 @@ def measure_collusion(case: CollusionCase, *, logistic: bool, seed: int) -> Row:
         measured={
             "seconds": attempt.attack_seconds,
             "relative_error": error,
-            "rank": float(guess.evidence["rank"] or 0),
+            "spare_equations": float(guess.evidence["spare equations"] or 0),
         },
-        paper={"seconds": None, "relative_error": MULTI_PARTY_ERROR if case.shuffled else None, "rank": None},
-        baseline={"seconds": None, "relative_error": median_error(truth), "rank": None},
+        paper={
+            "seconds": None,
+            "relative_error": MULTI_PARTY_ERROR if case.shuffled else None,
+            "spare_equations": None,
+        },
+        baseline={"seconds": None, "relative_error": median_error(truth), "spare_equations": None},
         note=f"{guess.status.value}: {guess.why}. The paper prints times as a picture only",
     )
 

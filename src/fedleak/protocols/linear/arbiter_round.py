@@ -13,6 +13,7 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, CipherArray, digest
+from fedleak.core.steps import Step
 from fedleak.crypto import fixed_point
 from fedleak.crypto.cipher import PrivateKey
 from fedleak.protocols.actor import Actor
@@ -40,7 +41,7 @@ class Arbiter:
     def note_loss(self, encrypted: CipherArray) -> None:
         self.actor.record(linear.ENCRYPTED_LOSS, linear.LOSS, Array(self._open(encrypted)))
 
-    def keep_for_key(self, encrypted: CipherArray) -> None:
+    def keep_for_key(self, step: Step[CipherArray], encrypted: CipherArray) -> None:
         """What the key would open for whoever holds both key and ciphertext.
 
         A real private key is in the arbiter's records and does it. The ideal cipher's vault is never saved, so the
@@ -48,7 +49,7 @@ class Arbiter:
         """
         if encrypted.scheme == "sealed":
             name = linear.OPENED_BY_KEY.of(digest(encrypted))
-            self.actor.record(linear.ENCRYPTED_RESIDUAL, name, Array(self._open(encrypted)))
+            self.actor.record(step, name, Array(self._open(encrypted)))
 
     def _open(self, encrypted: CipherArray) -> FloatArray:
         residues = self.key.decrypt(encrypted)
@@ -68,7 +69,9 @@ def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, sett
     """``members`` has the active party first."""
     encrypted_scores = _collect_scores(arbiter, members, batch, setting)
     residual = _encrypted_residual(arbiter, members[0], batch, encrypted_scores, setting)
-    arbiter.keep_for_key(residual)
+    for score in encrypted_scores:
+        arbiter.keep_for_key(linear.ENCRYPTED_SCORE, score)
+    arbiter.keep_for_key(linear.ENCRYPTED_RESIDUAL, residual)
     if setting.with_loss and len(members) == 2:
         _send_loss(arbiter, members, batch, encrypted_scores[0], setting)
     for member in members:
