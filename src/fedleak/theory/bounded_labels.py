@@ -7,9 +7,9 @@ h (1 - h): its sign is right with probability Phi(sqrt(d / (s - d))).
 
 **Two labelings.** Residuals are (z - 2 y) / 4 with |z| <= B. Two labelings fit one gradient in some run iff the kernel
 of X^T holds a v, 4 times the residuals' difference, with |v_i| <= 2 B where labels agree and
-4 - 2 B <= |v_i| <= 4 + 2 B where they differ, at least one row of the latter kind. At B = 0 labels that a hyperplane through zero separates in the
-own columns are always alone; by Cover (1965) that happens to labels tossed by coins with probability
-2^(1 - s) sum_{k < d} C(s - 1, k), one half at s = 2 d.
+4 - 2 B <= |v_i| <= 4 + 2 B where they differ, at least one row of the latter kind. At B = 0 labels that a hyperplane
+through zero separates in the own columns are always alone; by Cover (1965) that happens to labels tossed by coins with
+probability 2^(1 - s) sum_{k < d} C(s - 1, k), one half at s = 2 d.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, batches_per_epoch, no_noise, revealed
 from fedleak.theory.label_signs import first_score_bound, growth
-from fedleak.theory.residual_equations import batch_within_columns
+from fedleak.theory.residual_equations import HIDES_LABELS, batch_within_columns
 
 
 def chance_accuracy(n_columns: int, n_rows: int) -> float:
@@ -55,12 +55,6 @@ def tells_two_labelings(direction: FloatArray, bound: float) -> bool:
     return bool(np.all(agree | differ) and np.any(differ))
 
 
-REMEDY = (
-    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what '
-    "the trained model itself tells of labels remains); a larger batch is no remedy"
-)
-
-
 class BoundedLabels(Theorem):
     """The kernel is one of the data: without rows only a batch within the own columns is certain. The attack
     ``bounded-score-labels`` certifies the rows of real batches one by one."""
@@ -81,7 +75,7 @@ class BoundedLabels(Theorem):
                 _kernel(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=REMEDY,
+            remedy=HIDES_LABELS,
         )
 
 

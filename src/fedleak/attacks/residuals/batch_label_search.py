@@ -25,6 +25,7 @@ from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 NODES_OF_SEARCH = 500  # at most, for a batch's first labeling
 NODES_OF_A_ROW = 50  # at most, to show that a row cannot be turned round
 PROGRAM_OVERHEAD = 2000.0  # cells that take as long as a program's fixed part
+MAX_SEARCH_CELLS = 20_000  # the root of a larger program's search has no bound that counts work
 ROOT_WORK = 10.0  # linear programs that the root of a search takes as long as
 MAX_PASSES = 3  # over a batch's open rows: labels that are proved make others provable
 
@@ -156,6 +157,8 @@ def _by_search(program: LabelProgram, budget: Budget) -> tuple[FloatArray, Float
     """(a labeling or zeros, what is proved, rows that two labelings have differently)."""
     ambiguous = np.zeros(len(program.known), dtype=bool)
     if not program.open.any():
+        return program.known, program.known, ambiguous
+    if program.basis.shape[0] * program.relaxation.width > MAX_SEARCH_CELLS:
         return program.known, program.known, ambiguous
     first = _searched(program, NODES_OF_SEARCH, budget)
     if first.ending is Ending.INFEASIBLE:

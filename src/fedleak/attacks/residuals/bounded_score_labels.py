@@ -18,6 +18,7 @@ from fedleak.attacks.residuals.label_equations import (
     SLOPES,
     LabelEquations,
     label_equations,
+    noise_gain,
     share_rounding,
     smooth_range,
 )
@@ -48,7 +49,7 @@ class BoundedScoreLabels(Attack):
     produces = SecretKind.LABELS
     preloads = ("scipy.optimize",)
 
-    work: float = 2e7  # cells of linear programs, over all batches
+    work: float = 1e7  # cells of linear programs, over all batches
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         own = OwnScore(view)
@@ -84,15 +85,15 @@ class BoundedScoreLabels(Attack):
 def program_of(facts: Facts, bounds: OutsideBounds, one: LabelEquations, approximation: Approximation) -> LabelProgram:
     """Noise moves the equations where residuals are linear in the scores; otherwise it widens each row's bounds."""
     reach, slack = bounds.before(one), one.slack
+    low, high = smooth_range(one.own - reach, one.own + reach, approximation)
+    moved = np.full(len(low), share_rounding(facts))
     if approximation is Approximation.TAYLOR:
         # In an orthonormal basis independent noise of the rows is independent noise of the equations.
         draws = len(one.slack) * (facts.n_rounds or 1)
         slack = slack + SLOPES[approximation] * (facts.outside_noise or 0.0) * tail(draws)
     else:
-        reach = reach + noise_reach(facts, len(bounds.bounds))
-    low, high = smooth_range(one.own - reach, one.own + reach, approximation)
-    rounding = share_rounding(facts)
-    return LabelProgram.of(one.basis, one.target, slack, low - rounding, high + rounding)
+        moved += noise_reach(facts, len(bounds.bounds)) * noise_gain(np.abs(one.own) + reach, approximation)
+    return LabelProgram.of(one.basis, one.target, slack, low - moved, high + moved)
 
 
 def _guess(view: View, own: OwnScore, state: LabelState, posterior: Posterior, budget: Budget) -> Guess:

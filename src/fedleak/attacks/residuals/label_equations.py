@@ -24,7 +24,7 @@ from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
-from fedleak.models.sigmoid import LINEAR, TURNING_POINT, Approximation, residual
+from fedleak.models.sigmoid import CUBIC, LINEAR, TURNING_POINT, Approximation, residual
 
 SLOPES = {Approximation.TAYLOR: 0.25, Approximation.CUBIC: LINEAR, Approximation.PIECEWISE: 1.0}
 
@@ -75,6 +75,14 @@ def share_rounding(facts: Facts) -> float:
 def smooth_part(scores: FloatArray, approximation: Approximation) -> FloatArray:
     """h: a residual without its label."""
     return residual(scores, np.zeros(len(scores)), approximation)
+
+
+def noise_gain(scores: FloatArray, approximation: Approximation) -> FloatArray:
+    """How far noise of 1 on what partners share moves h. The cubic exchange noises its three blocks one by one: a share
+    of the residual itself, and powers of the score that meet 3 own^2 and 3 own times the coefficient (eq. 124)."""
+    if approximation is Approximation.CUBIC:
+        return 1 - 3 * CUBIC * (scores**2 + np.abs(scores))
+    return np.full(len(scores), SLOPES[approximation])
 
 
 def smooth_range(low: FloatArray, high: FloatArray, approximation: Approximation) -> tuple[FloatArray, FloatArray]:

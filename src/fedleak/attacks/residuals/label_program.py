@@ -1,7 +1,7 @@
 """Labels of one batch as an integer program: labels are -1 or +1, and every residual's other part is within bounds.
 
-basis.T @ (h - y / 2) = target, low <= h <= high. HiGHS searches (``scipy.optimize.milp``). A label is proved by a vector
-of the equations' weights: w = basis @ weights gives each row a price, and a labeling that has row i the wrong way round
+basis.T @ (h - y / 2) = target, low <= h <= high. HiGHS searches (``scipy.optimize.milp``). Weights of the
+equations prove a label: w = basis @ weights gives each row a price, and a labeling that has row i the wrong way round
 loses |w_i| against the best that all bounds allow. Where that is more than the best has to lose, the label of row i is
 the same in every labeling that fits. Such a proof is checked here by arithmetic, without the solver; for rows that none
 reaches, the solver is asked for a labeling with the row turned round, and must find that there is none.

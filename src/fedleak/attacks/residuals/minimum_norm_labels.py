@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import approximation_of
-from fedleak.attacks.residuals.label_equations import SLOPES, LabelEquations, label_equations, smooth_part
+from fedleak.attacks.residuals.label_equations import SLOPES, LabelEquations, label_equations, noise_gain, smooth_part
 from fedleak.attacks.residuals.label_posterior import LabelSums, Posterior, label_posterior
 from fedleak.attacks.residuals.own_side import OWN_TRAINING, OwnScore
 from fedleak.core.adversary import Capability, SecretKind
@@ -67,7 +67,7 @@ def label_sums(equations: Sequence[LabelEquations], facts: Facts, approximation:
     for one in equations:
         outside = ratio * float(np.mean(one.own**2))
         repeats = np.array([visits[row] for row in one.rows.tolist()])
-        blur = 4 * slope**2 * (outside * repeats + noise**2)
+        blur = 4 * (slope**2 * outside * repeats + (noise * noise_gain(one.own, approximation)) ** 2)
         sums = -2 * (one.target - one.basis.T @ smooth_part(one.own, approximation))
         found.append(LabelSums(one.rows, one.basis, sums, blur, 2 * one.slack))
     return found

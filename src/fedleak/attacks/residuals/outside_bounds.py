@@ -13,7 +13,7 @@ from math import log, sqrt
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import approximation_of
-from fedleak.attacks.residuals.label_equations import LabelEquations, smooth_range
+from fedleak.attacks.residuals.label_equations import LabelEquations, noise_gain, smooth_range
 from fedleak.attacks.residuals.own_side import OwnScore, rate_of, shrink_of
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.facts import Facts
@@ -21,6 +21,7 @@ from fedleak.core.view import View
 from fedleak.theory.condition import n_outside_features
 from fedleak.theory.label_signs import weight_std
 
+LARGEST = 1e6  # a bound beyond this says as little
 FAILURE = 1e-6  # what bounds on random first weights and on noise leave to chance, over all rows and rounds
 
 
@@ -75,11 +76,13 @@ class OutsideBounds:
 
     def _advance(self, rows: IntArray, own: FloatArray, *, averaged: bool) -> None:
         number, facts = self._number, self._facts
-        reach = own + self.bounds[rows] + self._noise
+        reach = own + self.bounds[rows]
         low, high = smooth_range(-reach, reach, self._approximation)
-        pushes = self._outside[rows] * (0.5 + np.maximum(np.abs(low), np.abs(high)))
+        noise = self._noise * noise_gain(reach, self._approximation)
+        pushes = self._outside[rows] * (0.5 + np.maximum(np.abs(low), np.abs(high)) + noise)
         push = float(pushes.mean() if averaged else pushes.max(initial=0.0))
-        self.bounds = abs(shrink_of(facts, number)) * self.bounds + rate_of(facts, number) * push * self._outside
+        grown = abs(shrink_of(facts, number)) * self.bounds + rate_of(facts, number) * push * self._outside
+        self.bounds = np.minimum(grown, LARGEST)
         self._number += 1
         self.exact_so_far = False
 
@@ -94,6 +97,6 @@ def first_deviation(facts: Facts) -> float | None:
 
 
 def noise_reach(facts: Facts, n_rows: int) -> float:
-    """How far declared noise moves the scores with which outside parties train, whoever added it."""
+    """The most that declared noise is in any row and round, whoever added it."""
     level = (facts.outside_noise or 0.0) + (facts.own_noise or 0.0)
     return level * tail(n_rows * (facts.n_rounds or 1)) if level else 0.0
