@@ -22,11 +22,11 @@ from fedleak.theory.condition import (
     revealed,
 )
 
-# Whatever the batch size, labels follow from an opened gradient (``bounded_labels``), and a large first weight helps only
+# Whatever the batch size, labels follow from an opened gradient (``bounded_labels``); large first weights help only
 # where rows are long.
 HIDES_LABELS = (
-    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what the trained '
-    "model itself tells of labels remains); a larger batch is no remedy"
+    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what the '
+    "trained model itself tells of labels remains); a larger batch is no remedy"
 )
 
 

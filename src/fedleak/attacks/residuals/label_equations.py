@@ -45,10 +45,10 @@ def label_equations(view: View, own: OwnScore) -> Iterator[LabelEquations]:
     """In the order of the rounds."""
     for system in batch_systems(view):
         rows = own.positions(system.ids)
-        yield _in_basis(system, rows, own.scores(system.round, rows), view.facts)
+        yield in_basis(system, rows, own.scores(system.round, rows), view.facts)
 
 
-def _in_basis(system: BatchSystem, rows: IntArray, own: FloatArray, facts: Facts) -> LabelEquations:
+def in_basis(system: BatchSystem, rows: IntArray, own: FloatArray, facts: Facts) -> LabelEquations:
     left, singular, right = np.linalg.svd(system.rows, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) and singular[0] > 0 else 0
     basis, singular, right = left[:, :rank], singular[:rank], right[:rank]

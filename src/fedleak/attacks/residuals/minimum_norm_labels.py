@@ -7,8 +7,10 @@ gives stands beside it (``theory.bounded_labels``). The signs are right far more
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from fedleak.theory.bounded_labels import chance_accuracy
 from fedleak.theory.condition import State, n_outside_features, revealed
 
 
+@dataclass(frozen=True)
 class MinimumNormLabels(Attack):
     name = "minimum-norm-labels"
     summary = "signs of the smallest residuals that explain the own gradients, whatever the batch size"
@@ -33,9 +36,12 @@ class MinimumNormLabels(Attack):
     requires = OWN_TRAINING
     produces = SecretKind.LABELS
 
+    rounds: tuple[int, int] | None = None  # those from the first number up to the second; all if None
+
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         own = OwnScore(view)
-        equations = list(label_equations(view, own))
+        first, end = self.rounds or (0, sys.maxsize)
+        equations = [one for one in label_equations(view, own) if first <= one.round < end]
         posterior = label_posterior(label_sums(equations, view.facts, approximation_of(view)), len(own.row_ids))
         return _guess(view, own, equations, posterior)
 
