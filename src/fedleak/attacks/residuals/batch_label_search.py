@@ -22,11 +22,12 @@ from fedleak.attacks.residuals.label_program import (
 )
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 
-NODES_OF_SEARCH = 500  # at most, for a batch's first labeling
-NODES_OF_A_ROW = 50  # at most, to show that a row cannot be turned round
+NODES_OF_SEARCH = 100  # at most, for a batch's first labeling
+NODES_OF_A_ROW = 20  # at most, to show that a row cannot be turned round
 PROGRAM_OVERHEAD = 2000.0  # cells that take as long as a program's fixed part
 MAX_SEARCH_CELLS = 20_000  # the root of a larger program's search has no bound that counts work
-ROOT_WORK = 10.0  # linear programs that the root of a search takes as long as
+ROOT_WORK = 50.0  # linear programs that the root of a search takes as long as, with its heuristics
+NODE_WORK = 5.0  # and one node of its tree
 MAX_PASSES = 3  # over a batch's open rows: labels that are proved make others provable
 
 
@@ -165,6 +166,7 @@ def _by_search(program: LabelProgram, budget: Budget) -> tuple[FloatArray, Float
         raise ContradictionError("a search found no labels that give the own gradient")
     if first.signs is None:
         return program.known, program.known, ambiguous
+    by_turning = False
     for row in np.flatnonzero(program.open):
         if ambiguous[row] or not budget.left:
             continue
@@ -172,14 +174,16 @@ def _by_search(program: LabelProgram, budget: Budget) -> tuple[FloatArray, Float
         if other.ending is Ending.INFEASIBLE:
             known = program.known.copy()
             known[row] = first.signs[row]
-            program = replace(program, known=known)
+            program, by_turning = replace(program, known=known), True
         elif other.signs is not None:
             ambiguous |= program.open & (other.signs != first.signs)
-    return first.signs, program.known, ambiguous
+    # A labeling that may be one of many is worth less than the likelier labels; one that resists turning is taken.
+    alone = by_turning and not ambiguous.any()
+    return first.signs if alone else program.known, program.known, ambiguous
 
 
 def _searched(program: LabelProgram, n_nodes: int, budget: Budget) -> Labeling:
     found = search(program, n_nodes)
-    budget.spend(program, times=ROOT_WORK + found.nodes)
+    budget.spend(program, times=ROOT_WORK + NODE_WORK * found.nodes)
     budget.searches += 1
     return found
