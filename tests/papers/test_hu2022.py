@@ -73,10 +73,12 @@ def test_attack_by_packed_products_matches_the_shortcut(epsilon, expected):
     rows = toy(1074, 20)  # 31 x 10 own columns cover a batch of 256
     noise = paper_noise(epsilon, epochs=30)
     opened = opened_epochs(rows, "xavier", noise, epochs=2, seed=0, progress=Silent())
-    shortcut = one_seed(rows, "xavier", noise, epochs=2, seed=0)
+    shortcut = one_seed(rows, "xavier", noise, epochs=2, seed=0, passive=True)
     assert opened["success"].mean() == pytest.approx(expected, abs=0.05)
     assert shortcut["success"].mean() == pytest.approx(expected, abs=0.05)
     assert set(opened) == set(shortcut)
+    assert shortcut["passive_success"].mean() == pytest.approx(opened["passive_success"].mean(), abs=0.06)
+    assert (opened["passive_success"].mean() > 0.6) == (epsilon is None)
 
 
 def test_noise_of_both_parties_is_declared_and_added_as_given():

@@ -15,6 +15,8 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("claimed-residual-recovery", "fedleak.attacks.residuals.residual_recovery:ClaimedResidualRecovery"),
         Entry("packed-residual-sign", "fedleak.attacks.residuals.residual_sign:PackedResidualSign"),
         Entry("sign-system-labels", "fedleak.attacks.residuals.sign_system_labels:SignSystemLabels"),
+        Entry("minimum-norm-labels", "fedleak.attacks.residuals.minimum_norm_labels:MinimumNormLabels"),
+        Entry("bounded-score-labels", "fedleak.attacks.residuals.bounded_score_labels:BoundedScoreLabels"),
         Entry("single-column-recovery", "fedleak.attacks.residuals.single_column_recovery:SingleColumnRecovery"),
         Entry("packed-single-column", "fedleak.attacks.residuals.single_column_recovery:PackedSingleColumn"),
         Entry("score-recovery", "fedleak.attacks.residuals.score_recovery:ScoreRecovery", ("partial-score-recovery",)),

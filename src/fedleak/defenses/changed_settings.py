@@ -13,7 +13,8 @@ from fedleak.core.whole.hooks import Defense
 
 @dataclass(frozen=True)
 class LargerBatch(Defense):
-    """Leaves every honest party with fewer equations than rows. A party that packs its products undoes it."""
+    """Leaves every honest party with fewer equations than rows: residuals are hidden, labels are not. A party that
+    packs its products gets the residuals as well."""
 
     name = "larger-batch"
     summary = "raises the batch size above every party's number of columns"

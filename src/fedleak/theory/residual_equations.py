@@ -22,6 +22,13 @@ from fedleak.theory.condition import (
     revealed,
 )
 
+# Whatever the batch size, labels follow from an opened gradient (``bounded_labels``); large first weights help only
+# where rows are long.
+HIDES_LABELS = (
+    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what the '
+    "trained model itself tells of labels remains); a larger batch is no remedy"
+)
+
 
 def batch_within_columns(facts: Facts) -> Condition:
     """s <= d: as many equations as unknowns."""
@@ -51,8 +58,13 @@ class UniqueResiduals(Theorem):
                 no_noise(facts),
             ),
             conclusion="every residual of every batch is determined",
-            remedy="" if width is None else f"batch_size = {width + 1} or more (a dishonest partner can undo this)",
+            remedy="" if width is None else _hides_residuals(width),
         )
+
+
+def _hides_residuals(width: int) -> str:
+    larger = f"batch_size = {width + 1} or more hides residuals, no labels, and a dishonest partner can undo it"
+    return f'gradients = "secret-shared", or noise on the shared scores; {larger}'
 
 
 def one_outsider(facts: Facts) -> Condition:
@@ -159,7 +171,7 @@ class PackedEquations(Theorem):
             cls.name,
             (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
             conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
-            remedy="noise on the shared scores, or gradients that stay secret-shared; a larger batch is no remedy",
+            remedy=HIDES_LABELS,
         )
 
 

@@ -22,7 +22,7 @@ from fedleak.theory.condition import (
     course_known,
 )
 from fedleak.theory.label_signs import first_score_bound
-from fedleak.theory.residual_equations import UniqueResiduals
+from fedleak.theory.residual_equations import HIDES_LABELS, UniqueResiduals
 
 
 class CubicFeature(Theorem):
@@ -108,7 +108,7 @@ class CubicLabel(Theorem):
                 _cubic_first_epoch(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy='initialisation = "normal", or noise on the shared scores',
+            remedy=HIDES_LABELS,
         )
 
 
@@ -144,7 +144,7 @@ class PiecewiseLabel(Theorem):
                 _never_silent(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy="noise on the shared scores",
+            remedy=HIDES_LABELS,
         )
 
 

@@ -65,6 +65,14 @@ class OwnScore:
         ]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
+    def largest(self, round_number: int) -> FloatArray:
+        """|score| of every row, with the weights that the round starts from."""
+        return np.asarray(np.abs(self.scores(round_number, np.arange(len(self.row_ids)))))
+
+    def norms(self) -> FloatArray:
+        """2-norms of the members' parts of the rows, put side by side."""
+        return np.asarray(np.sqrt(np.sum([np.sum(table**2, axis=1) for table in self._tables], axis=0)))
+
 
 def _weights_before(view: View, member: str) -> dict[int, FloatArray]:
     """A record of round t holds the weights after it, so round t + 1 starts from them; setup is round -1."""

@@ -76,7 +76,8 @@ class DefendedTraining(Experiment):
     def _simulated(self, table: Rows, case: Case, seed: int) -> dict[str, FloatArray]:
         epochs = EPOCHS[self.data]
         noise = paper_noise(case.epsilon, epochs=epochs, as_printed=case.as_printed)
-        return one_seed(table, case.initialisation, noise, epochs=epochs, seed=seed)
+        passive = "passive_success" in self.figures
+        return one_seed(table, case.initialisation, noise, epochs=epochs, seed=seed, passive=passive)
 
     def _opened_rows(self, progress: Progress) -> Iterator[Row]:
         """Fewer rows and epochs, the noise of the whole budget, and the attack itself."""
@@ -159,7 +160,7 @@ class Fig3(DefendedTraining):
     summary = "success of criterion 4.2 and norm of the weights by epoch on MNIST 0/1"
     reference = Reference("hu2022", "figure 3")
     data = "mnist"
-    figures = ("success", "test_accuracy", "weight_norm")
+    figures = ("success", "passive_success", "test_accuracy", "weight_norm")
 
     def cases(self) -> list[Case]:
         return mnist_cases()
@@ -168,6 +169,7 @@ class Fig3(DefendedTraining):
         as_is = [row for row in rows if row.setting["epsilon"] is None and row.setting["initialisation"] == "xavier"]
         return (
             panel_by_epoch(picked(rows), "success", "success of the label attack (Xavier)", ("epsilon",)),
+            panel_by_epoch(picked(rows), "passive_success", "success of the passive party (Xavier)", ("epsilon",)),
             panel_by_epoch(picked(rows), "weight_norm", "norm of the weights (Xavier)", ("epsilon",)),
             panel_by_epoch(as_is, "success", "success without defense, by scale of the rows", ("rows",)),
         )
@@ -178,7 +180,7 @@ class Fig4(DefendedTraining):
     summary = "accuracy, success of the label attack and norm of the weights on credit default, by initialisation"
     reference = Reference("hu2022", "figure 4")
     data = "credit"
-    figures = ("train_accuracy", "test_accuracy", "success", "weight_norm")
+    figures = ("train_accuracy", "test_accuracy", "success", "passive_success", "weight_norm")
 
     def cases(self) -> list[Case]:
         return [
@@ -194,5 +196,5 @@ class Fig4(DefendedTraining):
         chosen = [row for row in scaled if row.setting["epsilon"] in (None, 0.5)]
         return tuple(
             panel_by_epoch(chosen, figure, figure.replace("_", " "), ("initialisation", "epsilon"))
-            for figure in ("test_accuracy", "success", "weight_norm")
+            for figure in ("test_accuracy", "success", "passive_success", "weight_norm")
         )

@@ -28,6 +28,7 @@ from fedleak.core.whole.run import MemorySink
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.packed_products import PackedProducts
 from fedleak.papers.experiment import Row
+from fedleak.papers.hu2022.passive_curve import PassiveCurve, attempted_success
 from fedleak.papers.hu2022.printed import BATCH_SIZE, BUDGET_ROUNDS, DELTA, GRADIENT_BOUND, LEARNING_RATE
 from fedleak.papers.hu2022.tables import ACTIVE, PASSIVE, Rows, federation
 from fedleak.papers.summaries import standard_error
@@ -117,13 +118,17 @@ def paper_noise(epsilon: float | None, *, epochs: int, as_printed: bool = False)
 
 
 def one_seed(
-    rows: Rows, initialisation: str, noise: NoiseLevels | None, *, epochs: int, seed: int
+    rows: Rows, initialisation: str, noise: NoiseLevels | None, *, epochs: int, seed: int, passive: bool = False
 ) -> dict[str, FloatArray]:
-    """All four figures at the end of each epoch (success: over the epoch)."""
+    """All four figures at the end of each epoch (success: over the epoch); if asked, the passive party's success."""
     signs = 2 * rows.train_labels - 1
     rng = public_stream(seed, "hu2022", rows.name, initialisation)
     right, found = 0, {name: np.zeros(epochs) for name in FIGURES}
     per_epoch = -(-len(rows.train) // BATCH_SIZE)
+    curve = None
+    if passive:
+        facts = public_facts(rows, _settings(initialisation, epochs), noise)
+        curve = PassiveCurve(rows, facts, epochs=epochs, per_epoch=per_epoch)
     for one in train(
         rows,
         initialisation=initialisation,
@@ -134,6 +139,8 @@ def one_seed(
         rng=rng,
     ):
         right += int(np.sum(-np.sign(one.seen) == signs[one.batch]))
+        if curve is not None:
+            curve.add(one.number, one.batch, one.weights_before, one.weights_after, LEARNING_RATE)
         if (one.number + 1) % per_epoch == 0:
             epoch = one.number // per_epoch
             found["train_accuracy"][epoch] = accuracy(one.weights_after, rows.train, rows.train_labels)
@@ -141,7 +148,24 @@ def one_seed(
             found["success"][epoch] = right / len(rows.train)
             found["weight_norm"][epoch] = float(np.linalg.norm(one.weights_after))
             right = 0
-    return found
+    return found if curve is None else {**found, "passive_success": curve.success()}
+
+
+def public_facts(rows: Rows, settings: VerticalLogisticSettings, noise: NoiseLevels | None) -> Facts:
+    """What the passive party knows."""
+    parties = tuple(party.facts for party in federation(rows, settings).parties)
+    facts = VerticalLogistic.facts(settings, parties, len(rows.train)).with_max_row_norm(rows.max_row_norm)
+    return (facts if noise is None else NoiseOfBoth(noise).declare(facts)).seen_by((PASSIVE,), None)
+
+
+def _settings(initialisation: str, epochs: int) -> VerticalLogisticSettings:
+    return VerticalLogisticSettings(
+        batch_size=BATCH_SIZE,
+        epochs=epochs,
+        learning_rate=LEARNING_RATE,
+        initialisation=initialisation,
+        cipher="sealed",
+    )
 
 
 def gather(runs: Sequence[dict[str, FloatArray]]) -> Curves:
@@ -185,15 +209,8 @@ def opened_epochs(
     rows: Rows, initialisation: str, noise: NoiseLevels | None, *, epochs: int, seed: int, progress: Progress
 ) -> dict[str, FloatArray]:
     """Success over each epoch; accuracy and norm of the weights at its end."""
-    settings = VerticalLogisticSettings(
-        batch_size=BATCH_SIZE,
-        epochs=epochs,
-        learning_rate=LEARNING_RATE,
-        initialisation=initialisation,
-        cipher="sealed",
-    )
     played = play(
-        federation(rows, settings),
+        federation(rows, _settings(initialisation, epochs)),
         Randomness.published(seed, "hu2022", rows.name, initialisation),
         defense=None if noise is None else NoiseOfBoth(noise),
         deviation=PackedProducts(),
@@ -208,7 +225,12 @@ def opened_epochs(
     found = guess.values[:, 0]
     right = np.isfinite(found) & ((found < 0) == (rows.train_labels[guess.ids[:, 1]] > 0))
     success = np.bincount(epoch, right, epochs) / len(rows.train)
-    return {"success": success, **_model_by_epoch(played.run.locals, rows, per_epoch, epochs)}
+    passive = attempted_success(played, rows, epochs=epochs, per_epoch=per_epoch)
+    return {
+        "success": success,
+        "passive_success": passive,
+        **_model_by_epoch(played.run.locals, rows, per_epoch, epochs),
+    }
 
 
 def _model_by_epoch(
