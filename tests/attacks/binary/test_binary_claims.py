@@ -138,7 +138,7 @@ def test_recovered_means_every_cell(seed):
     own, theirs = (CODES[code](bits, rng) for bits in drawn)
     by_server = rng.random() < 0.5
     local = rng.random() < 0.25
-    changes = LOCAL_STEPS if local else {"learning_rate": 0.3, "fraction_bits": 48} if by_server else {}
+    changes = LOCAL_STEPS if local else {"learning_rate": 0.1, "fraction_bits": 42} if by_server else {}
     guess, share = answered(
         of_server(theirs) if by_server else {"hospital": own, "clinic": theirs},
         ("hub",) if by_server else ("hospital",),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.gram_estimate import N_DISTURBED, TRUSTED, GramEstimate, distances
+from fedleak.attacks.gram.gram_estimate import N_DISTURBED, TRUSTED, GramEstimate, distances, left_over, turned_onto
 from fedleak.attacks.residuals.trajectory import Trajectory
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.arrays import FloatArray, IntArray
@@ -24,6 +24,7 @@ SCORES_AN_UNKNOWN = 20  # more do not make the search better
 N_STARTS = 4  # one in twenty runs into a local minimum
 GOOD_FIT = 1e-6
 FAIR_FIT = 1e-2
+EXPLAINED = 10.0  # errors of the scores: rows that leave more of them over are not the victim's, however small it is
 
 
 def search_gram(
@@ -46,15 +47,20 @@ def search_gram(
     if found.misfit > FAIR_FIT:
         why = f"a search found no rows that explain the scores (misfit {found.misfit:.1g})"
         return NotIdentified(why, 0, undetermined=True)
+    rest = left_over(trajectory, found.rows)
     others = [
-        refit(seen_scores(trajectory.disturbed(rng), SCORES_AN_UNKNOWN * needed), found).rows
+        refit(seen_scores(trajectory.disturbed(rng, max(1.0, rest)), SCORES_AN_UNKNOWN * needed), found).rows
         for _ in range(N_DISTURBED)
     ]
     gram_error, cell_error = distances(found.rows, others)
-    certain = found.misfit < GOOD_FIT and n_scores > needed and gram_error < TRUSTED
+    explained = found.misfit < GOOD_FIT and rest < EXPLAINED
+    certain = explained and n_scores > needed and gram_error < TRUSTED
     method = f"a search for rows of width {span}, {n_scores} scores for {needed} unknowns, misfit {found.misfit:.1g}"
-    factor = np.pad(found.rows, ((0, 0), (0, width - span)))
-    return GramEstimate(factor, _end_scores(trajectory, found), method, None, span, gram_error, cell_error, certain)
+    factor, *turned = (
+        np.pad(rows, ((0, 0), (0, width - span))) for rows in (found.rows, *turned_onto(found.rows, others))
+    )
+    end = _end_scores(trajectory, found)
+    return GramEstimate(factor, end, method, None, span, gram_error, cell_error, tuple(turned), certain)
 
 
 def _end_scores(trajectory: Trajectory, found: Factors) -> FloatArray:
