@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotation, polish
+from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
@@ -19,6 +19,8 @@ from fedleak.core.view import View
 
 SAFETY = 3.0  # three draws of the noise are few
 CONSTANT = 1e-6  # a column that varies by less than this share of its size is judged by its size
+EVEN = 1e-3  # a weakest direction of this share of the strongest, or more, is no hindrance to a search
+SAME_END = 3  # of the starts of a fit: an end that fewer come to may have others beside it
 CONTRADICTION = 30.0  # a misfit this many times the tolerance is no rounding error
 MAX_POLISHED = 64
 FREE = 1e-11  # a pivot this small, relative to the largest, belongs to a direction that no equation holds
@@ -54,10 +56,11 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     rotations = found.rotations
     polished = _polished(problem, rotations)
     limit = CONTRADICTION * problem.tolerance
+    fitted: list[Polished] = []
     if not polished or polished[0].misfit > limit:
         # No row was known well enough to start with, or errors piled up on the way: fit all cells at once.
-        fitted = fit_rotation(problem, rng)
-        polished = polished if fitted is None else _polished(problem, (*rotations, fitted))
+        fitted = fit_rotations(problem, rng)
+        polished = sorted([*polished, *fitted], key=lambda one: one.misfit)
     if not polished:
         if found.open_directions > 0:
             return _too_few(problem, found.n_nodes, found.open_directions)
@@ -68,17 +71,15 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     if n_free > 0:
         return _too_few(problem, found.n_nodes, n_free)
     if best.misfit > limit:
-        why = (
-            f"the known cells contradict the trajectory: they miss by {best.misfit:.2g}, "
-            f"rounding explains {problem.tolerance:.2g}"
-        )
+        why = _no_fit(problem, best.misfit, searched=found.complete and bool(rotations))
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
     kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
     tables = [problem.factor @ one.rotation for one in kept]
     candidates = _distinct(tables, limit)
     alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= limit]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
-    if not found.complete and answer is Answer.UNIQUE:
+    by_chance = bool(fitted) and sum(one.misfit <= limit for one in fitted) < SAME_END
+    if answer is Answer.UNIQUE and (not found.complete or by_chance):
         answer = Answer.BUDGET
     why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
@@ -114,6 +115,15 @@ def column_errors(problem: RotationProblem, others: Sequence[FloatArray], found:
     np.maximum.at(off, problem.columns, missed)
     size = np.sqrt(np.mean(table**2, axis=0))
     return np.asarray(off / np.maximum(table.std(axis=0), CONSTANT * size + 1e-300))
+
+
+def _no_fit(problem: RotationProblem, misfit: float, *, searched: bool) -> str:
+    """A contradiction shows where every rotation was tried, and no direction of the rows is too weak to go by."""
+    miss = f"they miss by {misfit:.2g}, rounding explains {problem.tolerance:.2g}"
+    singular = np.linalg.svd(problem.factor, compute_uv=False)
+    if searched and singular[-1] > EVEN * singular[0]:
+        return f"the known cells contradict the trajectory: {miss}"
+    return f"no rotation was found that fits the known cells: {miss}; one of them is wrong, or the search missed it"
 
 
 def _polished(problem: RotationProblem, rotations: tuple[FloatArray, ...]) -> list[Polished]:

@@ -91,6 +91,7 @@ class Trajectory:
 RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
 SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
 EPSILON = float(np.finfo(np.float64).eps)
+IN_FLOATS = 4 * EPSILON  # of a score: parties add up products and follow their weights in floating point
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,8 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
             (m.share(rows, message.round, form, noise.on_scores(m.name, message.round)) for m in members),
             np.zeros(len(rows)),
         )
-        scores, errors = (residuals - own) / form.slope, _error_on_the_grid(view, form, error)
+        scores = (residuals - own) / form.slope
+        errors = np.hypot(_error_on_the_grid(view, form, error), IN_FLOATS * np.abs(scores))
         rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, scores, errors))
         numbers.append(message.round)
         worst = max(worst, solver.condition)
