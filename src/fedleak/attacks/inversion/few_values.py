@@ -11,13 +11,15 @@ from fedleak.core.arrays import FloatArray
 
 MOST_PATTERNS = 3_000_000
 CHUNK = 100_000
+COARSE = 0.01  # an error of a unit vector
 DEPENDENT = 1e-7  # rows that are this close to each other's span, relative to the largest, are not independent
 
 
 def unit_combinations(factor: FloatArray, values: FloatArray, tolerance: float) -> list[FloatArray] | None:
     """All unit vectors r for which F r takes these values only.
 
-    None if there are too many patterns to try, or too few independent rows for a pattern to determine r.
+    None if there are too many patterns to try, or if rows are so few, dependent or coarse that a pattern does not
+    determine r: the length of r, by which wrong patterns are told, would be lost in its error.
     """
     from scipy.linalg import qr
 
@@ -31,6 +33,8 @@ def unit_combinations(factor: FloatArray, values: FloatArray, tolerance: float) 
     chosen = pivots[:width]
     inverse = np.linalg.inv(factor[chosen])
     slack = tolerance * float(np.linalg.norm(inverse, 2)) * np.sqrt(width)
+    if slack > COARSE:
+        return None
     found: list[FloatArray] = []
     for patterns in _patterns(values, width):
         candidates = patterns @ inverse.T
