@@ -138,7 +138,8 @@ def test_recovered_means_every_cell(seed):
     own, theirs = (CODES[code](bits, rng) for bits in drawn)
     by_server = rng.random() < 0.5
     local = rng.random() < 0.25
-    changes = LOCAL_STEPS if local else {"learning_rate": 0.1, "fraction_bits": 42} if by_server else {}
+    stable = {"learning_rate": min(0.5, 2.0 / max(1.0, float(np.linalg.norm(theirs, 2) ** 2))), "fraction_bits": 46}
+    changes = LOCAL_STEPS if local else stable if by_server else {}
     guess, share = answered(
         of_server(theirs) if by_server else {"hospital": own, "clinic": theirs},
         ("hub",) if by_server else ("hospital",),
