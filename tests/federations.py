@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fedleak.core.steps import Role
@@ -29,6 +31,18 @@ def vertical(
         parties.append(Party(name, role, tuple(f"{name}{i}" for i in range(width)), part))
         start += width
     return Federation(protocol, tuple(parties), settings, max_row_norm=1.0)
+
+
+def rescaled(federation: Federation, factors: np.ndarray | float) -> Federation:
+    """Every party's columns times these factors (one number, or one a column of all parties in order)."""
+    parties, start = [], 0
+    for party in federation.parties:
+        width = len(party.columns)
+        mine = factors if np.isscalar(factors) else np.asarray(factors)[start : start + width]
+        features = party.train.features * mine if width else party.train.features
+        parties.append(replace(party, train=Slice(party.train.ids, features, party.train.labels)))
+        start += width
+    return replace(federation, parties=tuple(parties), max_row_norm=None)
 
 
 def sealed(**changes: object) -> VerticalLogisticSettings:

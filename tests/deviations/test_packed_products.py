@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from federations import run, sealed, seen, vertical
+from federations import rescaled, run, sealed, seen, vertical
 from fedleak.attacks.residuals.residual_recovery import PackedResidualRecovery
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.deviations.packed_products import PackedProducts
+from random_cases import seeds
 
 RESIDUALS = Secret(SecretKind.RESIDUALS, JOINT)
 
@@ -81,12 +84,87 @@ def test_noise_is_opened_with_the_residual():
     np.testing.assert_allclose(extra, noise / 4, atol=1e-10)
 
 
-def test_a_value_that_does_not_fit_its_slot_is_noticed():
-    federation = vertical({"bank": 3, "fintech": 4}, sealed(batch_size=12, epochs=1))
-    hooks = GaussianNoise(sigma=1e5, parties=("bank",)).hooks(federation) + PackedProducts().hooks("fintech")
-    result = run(federation, hooks=hooks)
-    notes = [r.value.value for r in result.locals["fintech"] if r.name == "packing"]
-    assert notes == ["a value did not fit its slot"] * 2
+def packed_case(scale, *, widths, n_rows, batch_size, key_bits=1024, epochs=2, seed=0):
+    """A run with features of this size, in which fintech packs: honest run, packed run, the guess."""
+    settings = sealed(
+        key_bits=key_bits,
+        batch_size=batch_size,
+        epochs=epochs,
+        initialisation="xavier",
+        learning_rate=min(0.3, 0.3 / scale**2),
+    )
+    federation = rescaled(vertical(widths, settings, n_rows=n_rows, seed=seed), scale)
+    honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
+    guess = PackedResidualRecovery().run(seen(packed, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
+    return honest, packed, guess
+
+
+def errors(guess, result):
+    """Of every true residual, in units of the largest; NaN where the guess has none."""
+    truth = result.truth.of(RESIDUALS)
+    found = {tuple(key): value for key, value in zip(guess.ids.tolist(), guess.values[:, 0], strict=True)}
+    guessed = np.array([found.get(tuple(key), np.nan) for key in truth.ids.tolist()])
+    return np.abs(guessed - truth.values[:, 0]) / max(1.0, np.abs(truth.values).max())
+
+
+def packing_notes(result):
+    return [r.value.value for r in result.locals["fintech"] if r.name == "packing"]
+
+
+@pytest.mark.parametrize("scale", [1.0, 3e4, 1e6])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_features_that_are_not_normalised_fit_their_slots(scale, seed):
+    honest, packed, guess = packed_case(scale, widths={"bank": 3, "fintech": 4}, n_rows=24, batch_size=12, seed=seed)
+    assert packing_notes(packed) == []
+    assert guess.status is Status.RECOVERED
+    assert errors(guess, packed).max() < 1e-11
+    for one, two in zip(gradients(honest, "fintech"), gradients(packed, "fintech"), strict=True):
+        assert one.tobytes() == two.tobytes()
+
+
+def test_at_the_edge_a_value_that_overflows_is_noticed_and_not_risked_again():
+    """31 rows over one column need slots of 64 bits, which values of 20 bits before the point overflow."""
+    _, packed, guess = packed_case(
+        1e6, widths={"bank": 3, "fintech": 1}, n_rows=31, batch_size=31, key_bits=2048, epochs=3
+    )
+    assert packing_notes(packed) == ["a value did not fit its slot"] + ["too few slots for the batch"] * 2
+    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert "1 of 3 batches gave no equation" in guess.why
+    assert np.isnan(guess.values).all()
+
+
+def test_a_partner_that_never_opens_leaves_the_others_sum_open():
+    """With three parties a single partner's values are blinded: they are no residuals before all are summed."""
+    federation = vertical({"bank": 3, "fintech": 4, "shop": 2}, sealed(batch_size=6, epochs=1, key_bits=2048))
+    result = run(federation, hooks=PackedProducts().hooks("fintech"))
+    kept = [r for r in result.locals["fintech"] if r.name != "opened-shares-from-shop"]
+    view = seen(replace(result, locals={**result.locals, "fintech": kept}), ("fintech",), RESIDUALS)
+    guess = PackedResidualRecovery().run(view, rng=np.random.default_rng(0))
+    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert np.isnan(guess.values).all()
+
+
+@pytest.mark.parametrize("seed", seeds(25))
+def test_recovered_means_every_residual_of_every_round(seed):
+    """Whatever the scale, the batch and the key: nothing dropped, nothing wrong."""
+    rng = np.random.default_rng(seed)
+    scale = float(10.0 ** rng.uniform(-2, 6))
+    others = {"shop": int(rng.integers(1, 3))} if rng.random() < 0.3 else {}
+    widths = {"bank": int(rng.integers(1, 4)), "fintech": int(rng.integers(1, 3)), **others}
+    batch_size = int(rng.integers(2, 34))
+    _, packed, guess = packed_case(
+        scale,
+        widths=widths,
+        n_rows=int(rng.integers(batch_size, 50)),
+        batch_size=batch_size,
+        key_bits=int(rng.choice([1024, 2048])),
+        seed=seed,
+    )
+    found = errors(guess, packed)
+    if guess.status is Status.RECOVERED:
+        assert found.max() < 1e-9
+    elif np.isfinite(found).any():
+        assert np.nanmax(found) < 1e-9
 
 
 def test_claimed_columns_leave_the_model_as_it_is():

@@ -150,6 +150,28 @@ def test_row_order_is_matched_optimally_where_declared():
     assert score(CellsRecovered(), made, truth(cells)).value < 0.5
 
 
+def test_column_order_is_matched_optimally_where_declared():
+    rng = np.random.default_rng(3)
+    cells = rng.standard_normal((12, 4))
+    made = guess(FEATURES, cells[:, [2, 0, 3, 1]])
+    assert score(CellsRecovered(), made, truth(cells), up_to=frozenset({Symmetry.COLUMN_ORDER})).value == 1.0
+    assert score(CellsRecovered(), made, truth(cells)).value < 0.5
+
+
+def test_matching_columns_flatters_and_the_baseline_has_it_too():
+    """Six bits of four rows each: some order of any six columns comes close."""
+    rng = np.random.default_rng(4)
+    order = frozenset({Symmetry.COLUMN_ORDER})
+    gains = []
+    for _ in range(40):
+        cells = rng.integers(0, 2, (4, 6)).astype(float)
+        found = score(MeanError(), guess(FEATURES, rng.permuted(cells, axis=0)), truth(cells), up_to=order)
+        plain = score(MeanError(), guess(FEATURES, cells), truth(cells))
+        assert found.baseline <= plain.baseline
+        gains.append(found.gain)
+    assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
+
+
 def test_a_rotation_is_undone_where_declared():
     rng = np.random.default_rng(4)
     cells = rng.standard_normal((12, 3))

@@ -25,6 +25,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("gram-inversion", "fedleak.attacks.inversion.gram_inversion:GramInversion"),
         Entry("gram-inversion-fake-features", "fedleak.attacks.inversion.gram_inversion:FakeFeatureInversion"),
         Entry("rotation-matching", "fedleak.attacks.inversion.rotation_matching:RotationMatching"),
+        Entry("rotation-matching-unnamed", "fedleak.attacks.inversion.rotation_matching:UnnamedRotationMatching"),
         Entry("arbiter-collusion", "fedleak.attacks.arbiter.arbiter_collusion:ArbiterCollusion"),
         Entry("average-inversion", "fedleak.attacks.inversion.average_inversion:AverageInversion"),
         Entry("equality-solving", "fedleak.attacks.predictions.equality_solving:EqualitySolving", ("esa",)),

@@ -156,3 +156,4 @@ class Symmetry(StrEnum):
     GLOBAL_SIGN = "global sign"
     ROW_ORDER = "row order"
     ROTATION = "rotation"
+    COLUMN_ORDER = "column order"

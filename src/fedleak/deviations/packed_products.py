@@ -4,6 +4,10 @@ Instead of its d features the party multiplies the partner's ciphertexts with u 
 products into each ciphertext and masks them as always. The partner decrypts d uniform residues, as in an honest
 round. The party unpacks u d equations in the batch's values and solves them, in exact integers. It then computes the
 product that an honest round would have given it, so the training goes on unchanged.
+
+Slots are made for the largest value that the encoding allows, which no value exceeds. Only where a batch needs more
+slots than that leaves are they cut shorter (the paper's iota); a value may then overflow, which is noticed, costs that
+round, and is not risked again with that partner.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from fedleak.core.payload import Scalar
 from fedleak.core.whole.federation import setting
 from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
 from fedleak.crypto import packing
+from fedleak.crypto.fixed_point import ENCODED_BITS
 from fedleak.crypto.masks import (
     MaskedProduct,
     ProductInputs,
@@ -33,6 +38,7 @@ from fedleak.crypto.masks import (
 from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
 from fedleak.protocols.linear import vocabulary as linear
 
+AUXILIARY_BITS = 9  # of a made-up feature, at most: more make no system more regular
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
 MAX_REFINEMENTS = 40
 MACHINE_WORD_BITS = 62
@@ -61,8 +67,10 @@ class PackedProducts(Deviation):
     reference = Reference("hu2022", "algorithm 2")
     acts_at = frozenset({linear.MULTIPLY, linear.UNMASK})
 
-    slot_bits: int = setting(64, "length of one packed product (iota)", unit="bits")
-    score_bits: int = setting(10, "bits before the binary point that a partner's value may have", unit="bits")
+    slot_bits: int = setting(64, "length of one packed product (iota) where longer ones are too few", unit="bits")
+    score_bits: int = setting(
+        10, "bits before the binary point that a partner's value may have in such a product", unit="bits"
+    )
 
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:
         behaviour = _Behaviour(self)
@@ -71,26 +79,37 @@ class PackedProducts(Deviation):
             Hook(linear.UNMASK, HookKind.COMPUTE, party, behaviour.unmask),
         )
 
-    def layout(self, inputs: ProductInputs, rng: np.random.Generator) -> Layout | None:
-        """As many slots as the batch needs; None where even all slots are too few (s > u d)."""
-        n_rows, n_columns = inputs.rows.shape
-        slot_bits, magnitude = self._widths(inputs, n_rows)
-        most = capacity(inputs.key.key_bits, slot_bits)  # u = floor((kappa - 1) / iota)
-        if n_columns == 0 or n_rows > most * n_columns:
-            return None
-        n_slots = min(most, -(-(n_rows + SPARE_EQUATIONS) // n_columns))
-        auxiliary = rng.integers(-magnitude, magnitude, size=(n_columns * n_slots, n_rows), endpoint=True)
-        return Layout(auxiliary, n_slots, slot_bits)
+    def layout(self, inputs: ProductInputs, rng: np.random.Generator, *, safe: bool = False) -> Layout | None:
+        """As many slots as the batch needs; None where even all slots are too few (s > u d).
 
-    def _widths(self, inputs: ProductInputs, n_rows: int) -> tuple[int, int]:
-        """Bits of a slot, and how large auxiliary features may be so that a signed sum over the batch fits it.
-
-        They need no fractional bits: what counts is that the system is regular.
+        ``safe`` rules out slots that a value could overflow.
         """
-        value_bits = inputs.blind_bits + 2 if inputs.blind_bits else inputs.fraction_bits + self.score_bits
-        taken = value_bits + n_rows.bit_length() + 1
-        slot_bits = max(self.slot_bits, taken + 2)
-        return slot_bits, (1 << min(slot_bits - taken, 20)) - 1
+        if inputs.rows.shape[1] == 0:
+            return None
+        widest = _layout(inputs, self._value_bits(inputs, ENCODED_BITS), 0, rng)
+        if widest is not None or safe or inputs.blind_bits:
+            return widest
+        return _layout(inputs, self._value_bits(inputs, inputs.fraction_bits + self.score_bits), self.slot_bits, rng)
+
+    def _value_bits(self, inputs: ProductInputs, plain: int) -> int:
+        return inputs.blind_bits + 2 if inputs.blind_bits else plain
+
+
+def _layout(inputs: ProductInputs, value_bits: int, least_bits: int, rng: np.random.Generator) -> Layout | None:
+    """Slots that a signed sum over the batch fits, with auxiliary features as large as there is room for.
+
+    They need no fractional bits: what counts is that the system is regular.
+    """
+    n_rows, n_columns = inputs.rows.shape
+    taken = value_bits + n_rows.bit_length() + 1
+    most = capacity(inputs.key.key_bits, max(least_bits, taken + 2))  # u = floor((kappa - 1) / iota)
+    if n_rows > most * n_columns:
+        return None
+    n_slots = min(most, -(-(n_rows + SPARE_EQUATIONS) // n_columns))
+    slot_bits = min(taken + AUXILIARY_BITS, (inputs.key.key_bits - 1) // n_slots)
+    magnitude = (1 << (slot_bits - taken)) - 1
+    auxiliary = rng.integers(-magnitude, magnitude, size=(n_columns * n_slots, n_rows), endpoint=True)
+    return Layout(auxiliary, n_slots, slot_bits)
 
 
 class _Behaviour:
@@ -99,14 +118,27 @@ class _Behaviour:
     def __init__(self, deviation: PackedProducts) -> None:
         self._deviation = deviation
         self._pending: dict[str, _Pending] = {}
+        self._overflowed: set[str] = set()  # partners whose values were too long for short slots
 
     def multiply(self, inputs: ProductInputs, local: LocalState, rng: np.random.Generator) -> MaskedProduct:
-        layout = self._deviation.layout(inputs, rng)
+        layout = self._deviation.layout(inputs, rng, safe=inputs.partner in self._overflowed)
         self._pending[inputs.partner] = _Pending(inputs, layout)
         return masked_product(inputs) if layout is None else packed_product(inputs, layout)
 
     def unmask(self, inputs: UnmaskInputs, local: LocalState, rng: np.random.Generator) -> list[int]:
-        return _open(inputs, self._pending.pop(inputs.partner), local)
+        pending = self._pending.pop(inputs.partner)
+        if pending.layout is None:
+            local.record(linear.UNMASK, linear.PACKING, Scalar(linear.TOO_FEW_SLOTS))
+            return unmask(inputs)
+        values = opened_values(inputs, pending.layout)
+        if values is None:
+            self._overflowed.add(inputs.partner)
+            local.record(linear.UNMASK, linear.PACKING, Scalar(linear.PRODUCT_LOST))
+            return [0] * pending.inputs.rows.shape[1]
+        local.record(linear.UNMASK, linear.SHARES_FROM.of(inputs.partner), packing.opened_shares_payload(values))
+        # What the honest step gives, from the opened values: exact, so nobody's training changes.
+        honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
+        return [int(value) for value in honest]
 
 
 def packed_product(inputs: ProductInputs, layout: Layout) -> MaskedProduct:
@@ -128,21 +160,6 @@ def opened_values(inputs: UnmaskInputs, layout: Layout) -> list[int] | None:
     except PlaintextRangeError:
         return None
     return solve_integers(layout.auxiliary, products)
-
-
-def _open(inputs: UnmaskInputs, pending: _Pending, local: LocalState) -> list[int]:
-    if pending.layout is None:
-        local.record(linear.UNMASK, linear.PACKING, Scalar("too few slots for the batch"))
-        return unmask(inputs)
-    values = opened_values(inputs, pending.layout)
-    n_columns = pending.inputs.rows.shape[1]
-    if values is None:
-        local.record(linear.UNMASK, linear.PACKING, Scalar("a value did not fit its slot"))
-        return [0] * n_columns
-    local.record(linear.UNMASK, linear.SHARES_FROM.of(inputs.partner), packing.opened_shares_payload(values))
-    # What the honest step gives, from the opened values: exact, so nobody's training changes.
-    honest = pending.inputs.rows.T.astype(object) @ np.array(values, dtype=object)
-    return [int(value) for value in honest]
 
 
 def solve_integers(matrix: IntArray, right: Sequence[int]) -> list[int] | None:

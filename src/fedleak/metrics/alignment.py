@@ -59,6 +59,7 @@ def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) ->
     """The member of the guess's symmetry class that is closest to the truth; rows of any shape are taken flat."""
     steps: list[tuple[Symmetry, Callable[[FloatArray, FloatArray], FloatArray]]] = [
         (Symmetry.ROTATION, _best_rotation),
+        (Symmetry.COLUMN_ORDER, _best_column_order),
         (Symmetry.ROW_ORDER, _best_row_order),
         (Symmetry.GLOBAL_SIGN, _best_sign),
     ]
@@ -86,6 +87,11 @@ def _best_row_order(cells: FloatArray, truth: FloatArray) -> FloatArray:
     result = np.empty_like(cells)
     result[rows] = cells[chosen]
     return result
+
+
+def _best_column_order(cells: FloatArray, truth: FloatArray) -> FloatArray:
+    """The same for columns. What is missing of a column is at its mean, so that a silent column suits all alike."""
+    return _best_row_order(cells.T, truth.T).T
 
 
 def _best_rotation(cells: FloatArray, truth: FloatArray) -> FloatArray:

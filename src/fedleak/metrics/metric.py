@@ -76,7 +76,7 @@ class CellMetric(Metric):
             return None
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answered.answers], axis=0)
         baseline = self.baseline(truth, unknown)
-        if Symmetry.ROW_ORDER in answered.up_to:
+        if answered.up_to & {Symmetry.ROW_ORDER, Symmetry.COLUMN_ORDER}:
             chance = self._matched_chance(answered, rng.spawn(1)[0])
             baseline = max(baseline, chance) if self.better is Better.HIGHER else min(baseline, chance)
         return self.score_of(cells, baseline, unknown, rng)
@@ -96,7 +96,7 @@ class CellMetric(Metric):
         )
 
     def _matched_chance(self, answered: Answered, rng: np.random.Generator) -> float:
-        """What a table with the right columns in the wrong rows scores once its rows are matched: matching flatters."""
+        """What a table with the right columns in the wrong rows scores once it is matched: matching flatters."""
         truth, unknown = answered.truth, answered.unknown
         drawn = matched_draws(answered, rng)
         return float(np.mean([float(self.cell_scores(cells, truth, unknown)[unknown].mean()) for cells in drawn]))

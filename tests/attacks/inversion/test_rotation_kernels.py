@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedleak.attacks.inversion.few_values import unit_combinations
 from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, MatchingProblem, column_knowledge, match
-from fedleak.attacks.inversion.rotation_matching import unit_combinations
 from fedleak.attacks.inversion.rotation_problem import Anchor
 from fedleak.attacks.inversion.rotation_starts import (
     independent_rotation,

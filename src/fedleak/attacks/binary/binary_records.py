@@ -20,10 +20,13 @@ from fedleak.attacks.binary.column_products import (
     status_of,
 )
 from fedleak.attacks.binary.completed_rows import (
+    Coding,
     binary_columns,
     bounds_from_binary,
     certain_cells,
+    has_parity,
     labels_of_rows,
+    own_coding,
     sure_parity,
 )
 from fedleak.attacks.binary.observations import observations
@@ -37,6 +40,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.theory.binary_uniqueness import BinaryUniqueness
 
+ENOUGH_COLUMNS = 3  # with fewer a lattice of index 1 and labels that fit are a coincidence
 EXACT_TO = 1e-3  # a directly solved inner product of binary columns is an integer to within this
 
 
@@ -71,7 +75,8 @@ class BinaryRecords(Attack):
         if any(group.alpha is None for group in groups):
             status, why = status_of(groups)
             return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
-        solved = [_solve(group, Budget(self.nodes // len(groups))) for group in groups]
+        coding = own_coding(view, seen.n_columns)
+        solved = [_solve(group, coding, Budget(self.nodes // len(groups))) for group in groups]
         return _combined(view, solved, evidence)
 
     @classmethod
@@ -79,37 +84,42 @@ class BinaryRecords(Attack):
         return from_assessment(BinaryUniqueness.assess(facts), if_fails=Verdict.PARTIAL)
 
 
-def _solve(group: Products, budget: Budget) -> _Solved:
+def _solve(group: Products, coding: Coding, budget: Budget) -> _Solved:
     assert group.alpha is not None
     assert group.beta is not None
     shape = (group.n_rows, len(group.alpha) + 1)
     tolerance = EXACT_TO + 4 * group.fit.uncertainty if not group.needs_integers else ROUNDS_SAFELY
     if group.fit.uncertainty > TRUSTED_ERROR or (group.needs_integers and not group.integral):
         return _nothing(shape, Status.UNDETERMINED, _uncertain(group))
-    columns = binary_columns(group.alpha, group.n_rows, min(tolerance, ROUNDS_SAFELY))
+    among = coding.possible
+    if not group.needs_integers:
+        among = among & has_parity(group.beta, group.alpha, tolerance)
+    columns = binary_columns(group.alpha, group.n_rows, min(tolerance, ROUNDS_SAFELY), among)
     if not len(columns):
-        return _nothing(shape, Status.NOT_IDENTIFIABLE, _no_binary_column(group))
+        return _nothing(shape, Status.NOT_IDENTIFIABLE, _no_binary_column(group, coding))
     gram = np.rint(group.alpha[np.ix_(columns, columns)]).astype(np.int64)
     found = binary_tables(gram, group.n_rows, budget)
     why = f"{len(columns)} of {len(group.alpha)} columns are binary; {found.why}"
     if not found.tables:
         status = Status.NOT_IDENTIFIABLE if found.outcome is Outcome.NONE else Status.UNDETERMINED
         return _nothing(shape, status, why, found.method)
-    return _filled(group, columns, found, why)
+    return _filled(group, columns, found, why, coding)
 
 
-def _filled(group: Products, columns: IntArray, found: BinaryTables, why: str) -> _Solved:
+def _filled(group: Products, columns: IntArray, found: BinaryTables, why: str, coding: Coding) -> _Solved:
     """Put binary cells, labels and the bounded other columns into the table's shape, for every solution."""
     tables = [_whole_rows(group, columns, table) for table in found.tables]
-    rows, half_widths = tables[0]
-    unique = found.outcome is Outcome.UNIQUE
-    if not unique:
-        rows = np.where(certain_cells([table for table, _ in tables]), rows, np.nan)
-    complete = unique and bool(np.isfinite(rows).all())
-    status = Status.RECOVERED if complete else Status.PARTIAL if unique else Status.UNDETERMINED
-    candidates = tuple(table for table, _ in tables) if len(tables) > 1 else ()
-    exact = status is Status.RECOVERED and not half_widths.any()
-    return _Solved(rows, half_widths, candidates, status, why, found.method, _proof(group, found) if exact else "")
+    rows, half_widths, determined = tables[0]
+    candidates = tuple(table for table, _, _ in tables) if len(tables) > 1 else ()
+    if found.outcome is not Outcome.UNIQUE:
+        rows = np.where(certain_cells([table for table, _, _ in tables]), rows, np.nan)
+        if candidates:
+            why = f"{why}; cells are kept that agree in the {len(tables)} found, others may fit as well"
+        return _Solved(rows, half_widths, candidates, Status.UNDETERMINED, why, found.method)
+    missing = _missing(rows, determined, _corroborated(rows, columns, found, coding))
+    status = Status.PARTIAL if missing else Status.RECOVERED
+    proof = "" if missing or half_widths.any() else _proof(group, found)
+    return _Solved(rows, half_widths, (), status, f"{why}{missing}", found.method, proof)
 
 
 def _proof(group: Products, found: BinaryTables) -> str:
@@ -125,7 +135,26 @@ def _proof(group: Products, found: BinaryTables) -> str:
     )
 
 
-def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[FloatArray, FloatArray]:
+def _missing(rows: FloatArray, determined: bool, corroborated: bool) -> str:
+    """What keeps the only binary table from being the victim's for certain; empty where nothing does."""
+    if not corroborated:
+        return "; that these columns hold zeros and ones is not shown by anything else"
+    if not np.isfinite(rows[:, -1]).all():
+        return "; some labels stay open"
+    return "" if determined else "; cells of other columns are only bounded"
+
+
+def _corroborated(rows: FloatArray, columns: IntArray, found: BinaryTables, coding: Coding) -> bool:
+    """That columns are 0/1 shows in the coalition's own rows. Without any, in the lattice: other codes give one of
+    index above 1, and sums over labels that no labels have."""
+    if coding.shown[columns].all():
+        return True
+    by_labels = bool(np.isfinite(rows[:, -1]).all())
+    return found.index_squared == 1 and by_labels and len(columns) >= ENOUGH_COLUMNS
+
+
+def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[FloatArray, FloatArray, bool]:
+    """The rows, how far each cell may be off, and whether that is next to nothing."""
     assert group.alpha is not None
     assert group.beta is not None
     n_columns = len(group.alpha)
@@ -134,11 +163,13 @@ def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[Fl
     rows[:, columns] = table
     rows[:, -1] = labels_of_rows(table, sure_parity(group.beta[columns], table.sum(axis=0)))
     others = np.setdiff1d(np.arange(n_columns), columns)
-    if len(others):
-        bounds = bounds_from_binary(table, group.alpha[np.ix_(columns, others)], group.alpha[others, others])
-        half_widths[:, others] = bounds.radius
-        rows[:, others] = bounds.middle
-    return rows, half_widths
+    if not len(others):
+        return rows, half_widths, True
+    products, squares = group.alpha[np.ix_(columns, others)], group.alpha[others, others]
+    bounds = bounds_from_binary(table, products, squares, group.fit.uncertainty)
+    half_widths[:, others] = bounds.radius
+    rows[:, others] = bounds.middle
+    return rows, half_widths, bounds.determined
 
 
 def _uncertain(group: Products) -> str:
@@ -149,12 +180,17 @@ def _uncertain(group: Products) -> str:
     return f"{why}; {group.why}" if group.why else why
 
 
-def _no_binary_column(group: Products) -> str:
+def _no_binary_column(group: Products, coding: Coding) -> str:
     assert group.alpha is not None
+    if not coding.possible.any():
+        return "no column is binary: the coalition's own rows hold other values than 0 and 1 in every one"
     smallest = float(np.linalg.eigvalsh(group.alpha)[0])
     if smallest < -1e-3 * max(1.0, float(np.abs(group.alpha).max())):
         return f"α is not positive semidefinite (smallest eigenvalue {smallest:.3g}): it is no table's"
-    return f"no column is binary: α is up to {group.distance:.2g} from integers, or its counts contradict each other"
+    return (
+        f"no column is binary: α is up to {group.distance:.2g} from integers, its counts contradict each other, or no "
+        "labels give its sums"
+    )
 
 
 def _nothing(shape: tuple[int, int], status: Status, why: str, method: str = "none") -> _Solved:

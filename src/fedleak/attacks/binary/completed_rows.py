@@ -13,15 +13,36 @@ import numpy as np
 
 from fedleak.attacks.binary.binary_table import binary_flaw
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.steps import FEATURES
+from fedleak.core.view import View
 
 
-def binary_columns(alpha: FloatArray, n_rows: int, tolerance: float) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """What the coalition's own rows, which have the same columns, say of how a column is written."""
+
+    possible: BoolArray  # no other value than 0 and 1 is among them
+    shown: BoolArray  # both are
+
+
+def own_coding(view: View, n_columns: int) -> Coding:
+    """Inner products alone do not tell 0/1 from other codes: a standardised column looks like one of ones only."""
+    tables = [view.table(FEATURES, name).values for name in view.coalition if FEATURES.name in view.names(name)]
+    own = np.vstack([np.zeros((0, n_columns)), *(np.asarray(table, dtype=np.float64) for table in tables)])
+    possible = ((own == 0) | (own == 1)).all(axis=0)
+    return Coding(possible, possible & (own == 0).any(axis=0) & (own == 1).any(axis=0))
+
+
+def binary_columns(alpha: FloatArray, n_rows: int, tolerance: float, among: BoolArray | None = None) -> IntArray:
     """Positions of a set of columns whose inner products could all be those of binary columns.
 
     A binary column's entries with the others of its kind are counts. Columns are dropped one by one, the one with the
-    most entries that are no counts first, until none is left.
+    most entries that are no counts first, until none is left. ``among``: those that may be binary by what else is
+    known.
     """
     whole = np.abs(alpha - np.rint(alpha)) <= tolerance
+    if among is not None:
+        whole &= np.logical_and.outer(among, among)
     counts = np.rint(alpha)
     ones = counts.diagonal()
     possible = whole & (counts >= 0) & (counts <= np.minimum.outer(ones, ones))
@@ -51,14 +72,21 @@ class Bounds:
 
     @property
     def determined(self) -> bool:
-        return bool((self.radius <= 1e-3 * np.maximum(1.0, np.abs(self.middle).max(initial=1.0))).all())
+        """Every cell to within a thousandth of its column's typical size."""
+        size = np.sqrt(np.mean(self.middle**2, axis=0))
+        return bool((self.radius <= DETERMINED * size).all())
 
 
-def bounds_from_binary(rows: IntArray, products: FloatArray, squares: FloatArray) -> Bounds:
+DETERMINED = 1e-3
+WITHIN = 4.0  # standard errors of a product that a bound allows for
+
+
+def bounds_from_binary(rows: IntArray, products: FloatArray, squares: FloatArray, error: float = 0.0) -> Bounds:
     """Of columns z with known rowsᵀ z (``products``, a column each) and known |z|² (``squares``).
 
     z is the least-norm solution plus anything in the null space of the rows' columns whose norm fits |z|²: cell k may
-    differ by the null space's share of unit vector k times that norm.
+    differ by the null space's share of unit vector k times that norm. ``error`` is the products' standard error, which
+    the solve makes larger.
     """
     known = rows.astype(np.float64)
     inverse = np.linalg.pinv(known.T, rcond=1e-9)
@@ -67,7 +95,8 @@ def bounds_from_binary(rows: IntArray, products: FloatArray, squares: FloatArray
     slack = np.maximum(squares - (middle**2).sum(axis=0), 0.0)
     freedom = np.sqrt(np.clip(open_part.diagonal(), 0.0, 1.0))
     freedom = np.where(freedom < 1e-6, 0.0, freedom)
-    return Bounds(middle, np.outer(freedom, np.sqrt(slack)))
+    blur = WITHIN * error * np.linalg.norm(inverse, axis=1)
+    return Bounds(middle, np.outer(freedom, np.sqrt(slack)) + blur[:, None])
 
 
 SURE_WITHIN = 0.6  # of possible values that are 2 apart
@@ -77,6 +106,12 @@ def sure_parity(beta: FloatArray, ones: IntArray) -> FloatArray:
     """β rounded, NaN where it lies too far between two possible values."""
     rounded = with_parity(beta, ones)
     return np.where(np.abs(beta - rounded) < SURE_WITHIN, rounded, np.nan)
+
+
+def has_parity(beta: FloatArray, alpha: FloatArray, tolerance: float) -> BoolArray:
+    """Which columns' sums over labels of ±1 are as only a column of so many ones has them."""
+    ones = np.rint(alpha.diagonal()).astype(np.int64)
+    return np.asarray(np.abs(beta - with_parity(beta, ones)) <= tolerance)
 
 
 def with_parity(beta: FloatArray, ones: IntArray) -> IntArray:

@@ -91,7 +91,10 @@ def sum_of_grams(product: Product, rng: np.random.Generator) -> LocalSteps | Non
         return alike_steps(product, total)
     fit = _Fit(product, total)
     for number in range(MAX_STEPS):
-        change = fit.improve()
+        try:
+            change = fit.improve()
+        except np.linalg.LinAlgError:
+            return None  # the moments of the estimate are those of no rows
         if not np.isfinite(change) or change > product.n_rows:
             return None
         if number in SAMPLED_AT:

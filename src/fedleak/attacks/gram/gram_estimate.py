@@ -41,6 +41,7 @@ class GramEstimate:
     rank: int
     gram_error: float  # expected relative error of G, by disturbing the trajectory
     cell_error: float  # expected error of a cell of F R with the best R
+    others: tuple[FloatArray, ...] = ()  # factors of disturbed trajectories, turned onto this one: how it may be off
     certain: bool = True  # False where other rows may explain the scores as well
 
     @property
@@ -54,7 +55,8 @@ def estimate_gram(trajectory: Trajectory, width: int, rng: np.random.Generator) 
     solution = solve(trajectory, width)
     if isinstance(solution, NotIdentified):
         return solution
-    gram_error, cell_error = _errors(trajectory, width, solution, rng)
+    others = _disturbed_factors(trajectory, width, solution, rng)
+    gram_error, cell_error = distances(solution.factor, others) if others else (float("inf"), float("inf"))
     if not gram_error < TRUSTED:
         return NotIdentified(
             f"the trajectory does not fix the Gram matrix: its own noise moves it by {gram_error:.1g} of its size "
@@ -69,21 +71,57 @@ def estimate_gram(trajectory: Trajectory, width: int, rng: np.random.Generator) 
         solution.rank,
         gram_error,
         cell_error,
+        tuple(others),
     )
 
 
-def _errors(
+def _disturbed_factors(
     trajectory: Trajectory, width: int, solution: GramSolution, rng: np.random.Generator
-) -> tuple[float, float]:
-    """How far the answer moves when the noise is drawn once more."""
+) -> list[FloatArray]:
+    """The answers when the noise is drawn once more, turned onto this one; none where that leaves no answer.
+
+    An independent check of how large the noise is: what the solve left that no rows explain (an asymmetry, a rank
+    too many) is compared with what the drawn noise adds to it. Where it is more, the answers are as much further off.
+    """
     solve = rank_aware_gram if trajectory.repeats else gram_of_all_rows
-    others = []
+    factors, added = [], []
     for _ in range(N_DISTURBED):
         other = solve(trajectory.disturbed(rng), width)
         if isinstance(other, NotIdentified) or other.factor.shape != solution.factor.shape:
-            return float("inf"), float("inf")
-        others.append(other.factor)
-    return distances(solution.factor, others)
+            return []
+        factors.append(other.factor)
+        added.append(float(np.linalg.norm(other.unexplained - solution.unexplained)))
+    expected = float(np.sqrt(np.mean(np.square(added))))
+    times = max(1.0, float(np.linalg.norm(solution.unexplained)) / max(expected, 1e-300))
+    return [solution.factor + times * (other - solution.factor) for other in turned_onto(solution.factor, factors)]
+
+
+def left_over(trajectory: Trajectory, factor: FloatArray) -> float:
+    """What the rows leave unexplained of the scores, in units of the scores' errors: about 1 where all is right.
+
+    An independent check: the rows have far fewer cells than the solve had unknowns. z(t) = F (p(t) w + F^T c(t)), the
+    first weights w by least squares.
+    """
+    states = trajectory.states
+    design, target = [], []
+    for number, step in enumerate(trajectory.rounds):
+        seen = np.isfinite(step.scores)
+        rows, errors = factor[step.rows[seen]], trajectory.errors_of(step)[seen]
+        pushed = rows @ (factor.T @ states[number, 1:])
+        design.append(states[number, 0] * rows / errors[:, None])
+        target.append((step.scores[seen] - pushed) / errors)
+    system, right = np.vstack(design), np.concatenate(target)
+    first = np.linalg.lstsq(system, right, rcond=1e-14)[0]
+    return float(np.sqrt(np.mean((right - system @ first) ** 2)))
+
+
+def turned_onto(factor: FloatArray, others: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
+    """The other factors after the rotation that brings each closest to this one."""
+    turned = []
+    for other in others:
+        left, _, right = np.linalg.svd(other.T @ factor)
+        turned.append(np.asarray(other @ (left @ right)))
+    return tuple(turned)
 
 
 def distances(factor: FloatArray, others: Sequence[FloatArray]) -> tuple[float, float]:
@@ -91,11 +129,9 @@ def distances(factor: FloatArray, others: Sequence[FloatArray]) -> tuple[float, 
     gram = factor @ factor.T
     size = float(np.linalg.norm(gram)) or 1.0
     gram_error, cell_error = 0.0, 0.0
-    for other in others:
+    for other in turned_onto(factor, others):
         gram_error = max(gram_error, float(np.linalg.norm(other @ other.T - gram)) / size)
-        left, _, right = np.linalg.svd(other.T @ factor)
-        moved = other @ (left @ right) - factor
-        cell_error = max(cell_error, float(np.sqrt(np.mean(moved**2))))
+        cell_error = max(cell_error, float(np.sqrt(np.mean((other - factor) ** 2))))
     floor = float(np.finfo(np.float64).eps)
     return max(gram_error, floor), max(cell_error, floor * float(np.sqrt(np.mean(factor**2))))
 
@@ -150,7 +186,8 @@ def rank_aware_gram(trajectory: Trajectory, width: int) -> GramSolution | NotIde
     last = trajectory.rounds[-1]
     end = scores[:, -1] * (1 - last.rate * trajectory.l2) - last.rate / m * (factor @ (factor.T @ residuals[:, -1]))
     condition = float(design_singular[0] / design_singular[-1])
-    return GramSolution(factor, end, f"one recurring batch of {m} rows", condition, n_solid)
+    unexplained = moves.ravel() - design @ solution
+    return GramSolution(factor, end, f"one recurring batch of {m} rows", condition, n_solid, unexplained)
 
 
 def symmetric_design(pushes: FloatArray) -> FloatArray:
@@ -198,7 +235,8 @@ def gram_of_all_rows(trajectory: Trajectory, width: int) -> GramSolution | NotId
     factor, n_solid = factored(gram, width, asymmetry)
     start, *_ = np.linalg.lstsq(factor, starts, rcond=1e-12)
     end = factor @ (states[-1, 0] * start + factor.T @ states[-1, 1:])
-    return GramSolution(factor, end, f"shuffled mini-batches, all {n_rows} rows", worst, n_solid)
+    unexplained = gram - factor @ factor.T
+    return GramSolution(factor, end, f"shuffled mini-batches, all {n_rows} rows", worst, n_solid, unexplained)
 
 
 def _visits(trajectory: Trajectory) -> list[tuple[IntArray, FloatArray]]:
@@ -220,6 +258,7 @@ class GramSolution:
     method: str
     condition: float
     rank: int
+    unexplained: FloatArray  # what no rows of this width account for: zero but for errors
 
 
 def factored(gram: FloatArray, width: int, noise: float) -> tuple[FloatArray, int]:

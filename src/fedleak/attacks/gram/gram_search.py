@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.gram.gram_estimate import N_DISTURBED, TRUSTED, GramEstimate, distances
+from fedleak.attacks.gram.gram_estimate import N_DISTURBED, TRUSTED, GramEstimate, distances, left_over, turned_onto
 from fedleak.attacks.residuals.trajectory import Trajectory
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.arrays import FloatArray, IntArray
@@ -24,6 +24,8 @@ SCORES_AN_UNKNOWN = 20  # more do not make the search better
 N_STARTS = 4  # one in twenty runs into a local minimum
 GOOD_FIT = 1e-6
 FAIR_FIT = 1e-2
+NEARLY_FIT = 1e-4  # from here on all digits are asked for
+EXPLAINED = 10.0  # errors of the scores: rows that leave more of them over are not the victim's, however small it is
 
 
 def search_gram(
@@ -43,18 +45,25 @@ def search_gram(
     n_scores = len(seen.value)
     # Under noise no start can fit, so that trying again only costs time.
     found = recover_factors(seen, span, rng, n_starts=1 if noisy else N_STARTS)
+    if found.misfit < NEARLY_FIT:
+        found = sharpened(seen, found)
     if found.misfit > FAIR_FIT:
         why = f"a search found no rows that explain the scores (misfit {found.misfit:.1g})"
         return NotIdentified(why, 0, undetermined=True)
+    rest = left_over(trajectory, found.rows)
     others = [
-        refit(seen_scores(trajectory.disturbed(rng), SCORES_AN_UNKNOWN * needed), found).rows
+        refit(seen_scores(trajectory.disturbed(rng, max(1.0, rest)), SCORES_AN_UNKNOWN * needed), found).rows
         for _ in range(N_DISTURBED)
     ]
     gram_error, cell_error = distances(found.rows, others)
-    certain = found.misfit < GOOD_FIT and n_scores > needed and gram_error < TRUSTED
+    explained = found.misfit < GOOD_FIT and rest < EXPLAINED
+    certain = explained and n_scores > needed and gram_error < TRUSTED
     method = f"a search for rows of width {span}, {n_scores} scores for {needed} unknowns, misfit {found.misfit:.1g}"
-    factor = np.pad(found.rows, ((0, 0), (0, width - span)))
-    return GramEstimate(factor, _end_scores(trajectory, found), method, None, span, gram_error, cell_error, certain)
+    factor, *turned = (
+        np.pad(rows, ((0, 0), (0, width - span))) for rows in (found.rows, *turned_onto(found.rows, others))
+    )
+    end = _end_scores(trajectory, found)
+    return GramEstimate(factor, end, method, None, span, gram_error, cell_error, tuple(turned), certain)
 
 
 def _end_scores(trajectory: Trajectory, found: Factors) -> FloatArray:
@@ -65,6 +74,9 @@ def _end_scores(trajectory: Trajectory, found: Factors) -> FloatArray:
 
 SWEEPS = 150
 MAX_STEPS = 120
+MAX_SHARPENED = 12
+MOST_SHARPENED = 2_000_000  # entries of the system that is solved in each of these steps
+SETTLED = 0.999  # a step that leaves more than this share of the squares is the last
 RIDGE = 1e-9
 SPARE_WIDTH = 2
 GOOD_ENOUGH = 1e-8  # a misfit that needs no other start
@@ -77,6 +89,7 @@ class SeenScores:
     row: IntArray
     round: IntArray
     value: FloatArray
+    error: FloatArray
     moved: FloatArray  # (rounds, rows): w_t = left_t (w_0 + X' c_t)
     left: FloatArray  # (rounds,)
     n_rows: int
@@ -95,7 +108,7 @@ class Factors:
 
 def seen_scores(trajectory: Trajectory, max_scores: int) -> SeenScores:
     """The known scores of the first rounds, up to about ``max_scores``: later ones only cost time."""
-    row, number, value = [], [], []
+    row, number, value, error = [], [], [], []
     n_seen = 0
     for t, one in enumerate(trajectory.rounds):
         if n_seen >= max_scores:
@@ -104,6 +117,7 @@ def seen_scores(trajectory: Trajectory, max_scores: int) -> SeenScores:
         row.append(one.rows[seen])
         number.append(np.full(int(seen.sum()), t))
         value.append(one.scores[seen])
+        error.append(trajectory.errors_of(one)[seen])
         n_seen += int(seen.sum())
     states = trajectory.states[: len(row)]
     left = states[:, 0]
@@ -111,6 +125,7 @@ def seen_scores(trajectory: Trajectory, max_scores: int) -> SeenScores:
         np.concatenate(row),
         np.concatenate(number),
         np.concatenate(value),
+        np.concatenate(error),
         states[:, 1:] / left[:, None],
         left,
         trajectory.n_rows,
@@ -141,7 +156,7 @@ def _one_start(seen: SeenScores, width: int, rng: np.random.Generator) -> Factor
 
 def refit(seen: SeenScores, start: Factors) -> Factors:
     """The nearest rows that explain other scores."""
-    return Factors(*_descend(seen, start.rows, start.first))
+    return sharpened(seen, Factors(*_descend(seen, start.rows, start.first)))
 
 
 def _strongest(rows: FloatArray, first: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
@@ -215,6 +230,45 @@ def _descend(seen: SeenScores, rows: FloatArray, first: FloatArray) -> tuple[Flo
                 break
     misfit = float(np.linalg.norm(rest) / max(float(np.linalg.norm(seen.value)), 1e-300))
     return rows, first, misfit
+
+
+def sharpened(seen: SeenScores, start: Factors) -> Factors:
+    """Gauss-Newton without squaring the system, every score by its own error and unknowns brought to one size.
+
+    Descent by normal equations does not move along directions that are weaker than its damping: columns of different
+    sizes have such directions, and how far they are off would not show either.
+    """
+    from scipy.linalg import lstsq
+
+    rows, first = start.rows, start.first
+    if len(seen.value) * (rows.size + first.size) > MOST_SHARPENED:
+        return start
+    rest = _rest(seen, rows, first) / seen.error
+    for _ in range(MAX_SHARPENED):
+        jacobian = _jacobian(seen, rows, first) / seen.error[:, None]
+        sizes = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        step = lstsq(jacobian / sizes, rest, cond=1e-13, lapack_driver="gelsy")[0] / sizes
+        new_rows = rows + step[: rows.size].reshape(rows.shape)
+        new_first = _first_of(seen, new_rows)  # not by the step: rows and first weights share a curved valley
+        new_rest = _rest(seen, new_rows, new_first) / seen.error
+        if not new_rest @ new_rest <= rest @ rest:
+            break
+        settled = new_rest @ new_rest > SETTLED * (rest @ rest)
+        rows, first, rest = new_rows, new_first, new_rest
+        if settled:
+            break
+    misfit = float(np.linalg.norm(rest * seen.error) / max(float(np.linalg.norm(seen.value)), 1e-300))
+    return Factors(rows, first, misfit)
+
+
+def _first_of(seen: SeenScores, rows: FloatArray) -> FloatArray:
+    """The best first weights of given rows, by linear least squares."""
+    own, left = rows[seen.row], seen.left[seen.round]
+    design = own * (left / seen.error)[:, None]
+    pushed = left * np.einsum("ok,ok->o", own, (seen.moved @ rows)[seen.round])
+    sizes = np.maximum(np.linalg.norm(design, axis=0), 1e-300)
+    found = np.linalg.lstsq(design / sizes, (seen.value - pushed) / seen.error, rcond=1e-15)[0]
+    return np.asarray(found / sizes)
 
 
 def _rest(seen: SeenScores, rows: FloatArray, first: FloatArray) -> FloatArray:

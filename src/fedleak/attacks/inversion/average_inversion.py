@@ -104,7 +104,7 @@ def invert_columns(view: View, found: ColumnGram, rng: np.random.Generator) -> G
     tolerance = max(SAFETY * cell_error, 1e-12 * float(np.abs(factor).max()))
     problem = RotationProblem(factor, columns, rows, values, None, tolerance)
     answer = invert(problem, rng=rng)
-    expected = cell_error * answer.condition / problem.scale
+    expected = np.full(len(factor), cell_error * answer.condition / problem.scale)
     tables = tuple(np.ascontiguousarray(candidate.T) for candidate in answer.candidates)
     evidence = _evidence(found, answer, len(values), factor.size)
     return graded_guess(view, found.ids, tables, answer, expected, evidence)

@@ -9,7 +9,7 @@ import numpy as np
 from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
-from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
+from fedleak.attacks.inversion.rotation_solve import Inversion, column_errors, graded_guess, invert, known_cells
 from fedleak.attacks.predictions.prediction_queries import whole_weights
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
@@ -57,7 +57,7 @@ class FakeFeatureInversion(GramInversion):
 def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
     problem = rotation_problem(view, ids, gram)
     found = invert(problem, rng=rng)
-    expected = gram.cell_error * found.condition / problem.scale
+    expected = column_errors(problem, gram.others, found)
     return graded_guess(view, ids, found.candidates, found, expected, _evidence(gram, problem, found))
 
 

@@ -12,20 +12,20 @@ nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
+from fedleak.attacks.inversion.few_values import unit_combinations
 from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, MatchingProblem, column_knowledge, match
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.rotation_starts import independent_start, moment_starts, named_components, random_start
 from fedleak.attacks.predictions.prediction_queries import whole_weights
 from fedleak.attacks.verdicts import nothing
-from fedleak.core.adversary import SecretKind
+from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
@@ -45,6 +45,7 @@ class _Found:
     misfit: float
     n_exact: int  # columns that their few possible values determine
     ambiguous: bool  # two different exact answers for a column
+    open_sign: int | None  # the one column that is left, where nothing tells it from its opposite
 
 
 class RotationMatching(Attack):
@@ -66,9 +67,36 @@ class RotationMatching(Attack):
         return Prediction(Verdict.UNKNOWN, ("it depends on what is known of the victim's columns", *gram.reasons))
 
 
+class UnnamedRotationMatching(RotationMatching):
+    """Columns of which the same is known are found as a set: without the weights nothing says which is which."""
+
+    name = "rotation-matching-unnamed"
+    summary = "the same without the stolen weights: the columns, but not which is which"
+    up_to = frozenset({Symmetry.COLUMN_ORDER})
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        return answer_by_gram(view, rng, _rotate_unnamed)
+
+
 def rotate_into_place(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
+    return _rotated(view, ids, gram, rng, _stolen(view, gram), named=True)
+
+
+def _rotate_unnamed(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
+    return _rotated(view, ids, gram, rng, (None, None), named=False)
+
+
+def _rotated(
+    view: View,
+    ids: IntArray,
+    gram: GramEstimate,
+    rng: np.random.Generator,
+    stolen: tuple[Anchor | None, FloatArray | None],
+    *,
+    named: bool,
+) -> Guess:
     columns, sample = column_knowledge(view.knowledge, view.target.owner, gram.factor.shape[1])
-    anchor, source = _stolen(view, gram)
+    anchor, source = stolen
     informed = sample is not None or any(known.what != "nothing" for known in columns)
     evidence: dict[str, ScalarValue] = {
         "expected error of the inner products": gram.gram_error,
@@ -85,26 +113,51 @@ def rotate_into_place(view: View, ids: IntArray, gram: GramEstimate, rng: np.ran
         return nothing(view, why, evidence, width=len(columns))
     if independent is not None and anchor is not None and source is not None:
         independent = named_components(independent, source, anchor)
-    found = _close(gram, columns, sample, anchor, source, independent, rng)
-    return _guess(view, ids, gram, found, evidence)
+    groups = _groups(columns, named=named)
+    found = _close(gram, columns, sample, anchor, source, independent, groups, rng)
+    nothing_known = found.open_sign is not None and columns[found.open_sign].what == "nothing"
+    return _guess(view, ids, gram, found, evidence, both_signs=nothing_known)
 
 
-def _guess(view: View, ids: IntArray, gram: GramEstimate, found: _Found, evidence: Mapping[str, ScalarValue]) -> Guess:
-    width = gram.factor.shape[1]
-    whole = found.n_exact >= width - 1 and not found.ambiguous
-    why = (
-        "the columns' few possible values leave one rotation"
-        if whole
-        else f"{found.n_exact} of {width} columns are determined exactly, the others matched to what is known of them"
-    )
+def _guess(
+    view: View,
+    ids: IntArray,
+    gram: GramEstimate,
+    found: _Found,
+    evidence: Mapping[str, ScalarValue],
+    *,
+    both_signs: bool,
+) -> Guess:
+    """``both_signs``: the last column and its opposite are equally good answers."""
+    table = gram.factor @ found.rotation
+    candidates: tuple[FloatArray, ...] = ()
+    if both_signs:
+        flipped = table.copy()
+        flipped[:, found.open_sign] *= -1
+        candidates = (table, flipped)
+    status, why = _claim(found, gram.factor.shape[1], several=both_signs)
     return Guess(
         view.target,
-        Status.RECOVERED if whole else Status.PARTIAL,
+        status,
         ids,
-        gram.factor @ found.rotation,
+        table,
+        candidates=candidates,
         evidence={**evidence, "columns determined exactly": found.n_exact, "misfit of the columns": found.misfit},
         why=why,
     )
+
+
+def _claim(found: _Found, width: int, *, several: bool) -> tuple[Status, str]:
+    if found.n_exact >= width - 1 and not found.ambiguous and found.open_sign is None:
+        return Status.RECOVERED, "the columns' few possible values leave one rotation"
+    why = f"{found.n_exact} of {width} columns are determined exactly"
+    if found.open_sign is not None:
+        why = f"{why}, and the last one but for its sign"
+    elif found.n_exact < width:
+        why = f"{why}, the others matched to what is known of them"
+    if found.ambiguous:
+        why = f"{why}; several columns fit what is known of one, and which column is which stays open"
+    return (Status.UNDETERMINED if several else Status.PARTIAL), why
 
 
 def _stolen(view: View, gram: GramEstimate) -> tuple[Anchor | None, FloatArray | None]:
@@ -123,10 +176,11 @@ def _close(
     anchor: Anchor | None,
     source: FloatArray | None,
     independent: FloatArray | None,
+    groups: list[list[int]],
     rng: np.random.Generator,
 ) -> _Found:
     """The exact columns first, then the best of several matchings of the others, judged by the misfit alone."""
-    fixed, ambiguous = _exact_columns(gram, columns, anchor, source)
+    fixed, ambiguous = _exact_columns(gram, columns, anchor, source, groups)
     problem = MatchingProblem(gram.factor, columns, fixed, anchor, source)
     # Components come first, and so are preferred where nothing known of the columns tells the starts apart.
     starts = [] if independent is None else [independent]
@@ -135,30 +189,104 @@ def _close(
         starts += moment_starts(gram.factor, sample, source, anchor)
     results = [match(problem, start) for start in starts]
     rotation, misfit = min(results, key=lambda result: result[1])
-    return _Found(rotation, misfit, len(fixed), ambiguous)
+    last = problem.open_columns[0] if len(problem.open_columns) == 1 else None
+    if last is not None and _against_the_weights(problem, rotation[:, last], last):
+        rotation = np.where(np.arange(len(columns)) == last, -rotation, rotation)
+        misfit = problem.misfit(rotation)
+    if last is not None and _sign_settled(problem, rotation[:, last], last, _slack(gram)):
+        last = None
+    return _Found(rotation, misfit, len(fixed), ambiguous, last)
+
+
+def _slack(gram: GramEstimate) -> float:
+    """Beyond this a cell is not what it should be."""
+    return 30 * SAFETY * gram.cell_error + 1e-9
+
+
+def _against_the_weights(problem: MatchingProblem, direction: FloatArray, index: int) -> bool:
+    """Of a column of which nothing is known, the wrong sign fits as well as the right one, but not the weights."""
+    if problem.anchor is None or problem.source is None:
+        return False
+    return float(direction @ problem.source) * float(problem.anchor.weights[index]) < 0
+
+
+def _sign_settled(problem: MatchingProblem, direction: FloatArray, index: int, slack: float) -> bool:
+    """The column is orthogonal to all others, and so is its opposite: the weights, or its range, must exclude one."""
+    if problem.anchor is not None and problem.source is not None:
+        weights = problem.anchor.weights
+        size, share = float(np.linalg.norm(weights)), float(direction @ problem.source)
+        if abs(share) > SAME_SHARE * size and abs(share - float(weights[index])) <= SAME_SHARE * size:
+            return True
+    known, column = problem.columns[index], problem.factor @ direction
+    if known.sample is not None:
+        return False
+    fits, opposite = (float(np.abs(each - known.nearest(each)).max()) for each in (column, -column))
+    return fits <= slack < opposite
+
+
+def _groups(columns: list[ColumnKnowledge], *, named: bool) -> list[list[int]]:
+    """Columns with few possible values; without names those with the same values are one group."""
+    few = [index for index, known in enumerate(columns) if known.values is not None and len(known.values) >= 2]
+    if named:
+        return [[index] for index in few]
+    by_values: dict[bytes, list[int]] = {}
+    for index in few:
+        values = columns[index].values
+        assert values is not None
+        by_values.setdefault(values.tobytes(), []).append(index)
+    return list(by_values.values())
+
+
+SAME_SHARE = 1e-4  # of the weights' length
+ORTHOGONAL = 1e-4
 
 
 def _exact_columns(
-    gram: GramEstimate, columns: list[ColumnKnowledge], anchor: Anchor | None, source: FloatArray | None
+    gram: GramEstimate,
+    columns: list[ColumnKnowledge],
+    anchor: Anchor | None,
+    source: FloatArray | None,
+    groups: list[list[int]],
 ) -> tuple[dict[int, FloatArray], bool]:
-    """Columns of R that few possible values determine; where two answers remain, none is taken."""
+    """Columns of R that few possible values determine, and whether some have more answers than columns.
+
+    What is found for one group is excluded for the others, until nothing changes; a group with as many answers left as
+    columns has them, in any order.
+    """
+    answers = [_of_few_values(gram, columns, group, anchor, source) for group in groups]
     fixed: dict[int, FloatArray] = {}
-    ambiguous = False
-    tolerance = SAFETY * gram.cell_error
-    for index, known in enumerate(columns):
-        if known.values is None or len(known.values) < 2:
-            continue
-        found = unit_combinations(gram.factor, known.values, tolerance)
-        if not found:
-            continue
-        if anchor is not None and source is not None:
-            near = 1e-4 * float(np.linalg.norm(anchor.weights))
-            found = [r for r in found if abs(float(r @ source) - float(anchor.weights[index])) <= near]
-        free = [r for r in found if all(abs(float(r @ other)) < 1e-4 for other in fixed.values())]
-        ambiguous = ambiguous or len(free) > 1
-        if len(free) == 1:
-            fixed[index] = free[0]
-    return fixed, ambiguous
+    waiting = [position for position, found in enumerate(answers) if found]
+    while True:
+        left = {p: [r for r in answers[p] if _orthogonal(r, fixed.values())] for p in waiting}
+        solved = next((p for p, free in left.items() if _is_whole(free, groups[p])), None)
+        if solved is None:
+            return fixed, any(len(free) > len(groups[p]) for p, free in left.items())
+        fixed.update(zip(groups[solved], left[solved], strict=True))
+        waiting.remove(solved)
+
+
+def _of_few_values(
+    gram: GramEstimate,
+    columns: list[ColumnKnowledge],
+    group: list[int],
+    anchor: Anchor | None,
+    source: FloatArray | None,
+) -> list[FloatArray]:
+    values = columns[group[0]].values
+    assert values is not None
+    found = unit_combinations(gram.factor, values, SAFETY * gram.cell_error) or []
+    if anchor is None or source is None:
+        return found
+    near = SAME_SHARE * float(np.linalg.norm(anchor.weights))
+    return [r for r in found if abs(float(r @ source) - float(anchor.weights[group[0]])) <= near]
+
+
+def _is_whole(free: list[FloatArray], group: list[int]) -> bool:
+    return len(free) == len(group) and all(_orthogonal(r, free[:i]) for i, r in enumerate(free))
+
+
+def _orthogonal(vector: FloatArray, others: Iterable[FloatArray]) -> bool:
+    return all(abs(float(vector @ other)) < ORTHOGONAL for other in others)
 
 
 def _named(columns: list[ColumnKnowledge], sample: FloatArray | None) -> str:
@@ -166,38 +294,3 @@ def _named(columns: list[ColumnKnowledge], sample: FloatArray | None) -> str:
     if sample is not None:
         kinds[f"a public sample of {len(sample)} rows"] = None
     return ", ".join(kinds) or "nothing"
-
-
-MOST_PATTERNS = 3_000_000
-CHUNK = 100_000
-
-
-def unit_combinations(factor: FloatArray, values: FloatArray, tolerance: float) -> list[FloatArray] | None:
-    """All unit vectors r for which F r takes these values only; None if there are too many patterns to try."""
-    from scipy.linalg import qr
-
-    width = factor.shape[1]
-    if len(values) ** width > MOST_PATTERNS:
-        return None
-    _, _, pivots = qr(factor.T, mode="economic", pivoting=True)
-    chosen = pivots[:width]
-    inverse = np.linalg.inv(factor[chosen])
-    slack = tolerance * float(np.linalg.norm(inverse, 2)) * np.sqrt(width)
-    found: list[FloatArray] = []
-    for patterns in _patterns(values, width):
-        candidates = patterns @ inverse.T
-        right_length = np.abs(np.linalg.norm(candidates, axis=1) - 1.0) <= 3 * slack + 1e-9
-        found.extend(r for r in candidates[right_length] if _fits(factor @ r, values, 30 * (tolerance + slack)))
-    return [r / np.linalg.norm(r) for r in found]
-
-
-def _patterns(values: FloatArray, width: int) -> Iterator[FloatArray]:
-    """All tuples of values, in chunks."""
-    n_inner = max(1, min(width, int(np.log(CHUNK) / np.log(max(len(values), 2)))))
-    inner = np.array(list(product(values, repeat=n_inner)))
-    for outer in product(values, repeat=width - n_inner):
-        yield np.hstack([np.broadcast_to(np.array(outer, dtype=np.float64), (len(inner), len(outer))), inner])
-
-
-def _fits(column: FloatArray, values: FloatArray, slack: float) -> bool:
-    return bool((np.abs(column[:, None] - values[None, :]).min(axis=1) <= slack + 1e-9).all())

@@ -200,21 +200,15 @@ N_STARTS = 12
 N_SWEEPS = 200
 
 
-def fit_rotation(problem: RotationProblem, rng: np.random.Generator, *, n_starts: int = N_STARTS) -> FloatArray | None:
-    """The best fit over the starts, or None where there are fewer equations than unknowns."""
+def fit_rotations(problem: RotationProblem, rng: np.random.Generator, *, n_starts: int = N_STARTS) -> list[Polished]:
+    """What each start leads to, best first; none where there are fewer equations than unknowns."""
     width = problem.width
     n_equations = len(problem.values) + (width - 1 if problem.anchor is not None else 0)
     if n_equations <= width * (width - 1) // 2:
-        return None
-    best: tuple[float, FloatArray] | None = None
-    for _ in range(n_starts):
-        start, _ = np.linalg.qr(rng.standard_normal((width, width)))
-        rotation = polish(problem, _alternate(problem, start), max_steps=30)
-        if best is None or rotation.misfit < best[0]:
-            best = rotation.misfit, rotation.rotation
-        if best[0] <= 3 * problem.tolerance:
-            break
-    return None if best is None else best[1]
+        return []
+    starts = [np.linalg.qr(rng.standard_normal((width, width)))[0] for _ in range(n_starts)]
+    fitted = [polish(problem, _alternate(problem, start), max_steps=30) for start in starts]
+    return sorted(fitted, key=lambda one: one.misfit)
 
 
 def _alternate(problem: RotationProblem, rotation: FloatArray) -> FloatArray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotation, polish
+from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
@@ -17,6 +17,10 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 
+SAFETY = 3.0  # three draws of the noise are few
+CONSTANT = 1e-6  # a column that varies by less than this share of its size is judged by its size
+EVEN = 1e-3  # a weakest direction of this share of the strongest, or more, is no hindrance to a search
+SAME_END = 3  # of the starts of a fit: an end that fewer come to may have others beside it
 CONTRADICTION = 30.0  # a misfit this many times the tolerance is no rounding error
 MAX_POLISHED = 64
 FREE = 1e-11  # a pivot this small, relative to the largest, belongs to a direction that no equation holds
@@ -42,6 +46,8 @@ class Inversion:
     condition: float  # of the known-cell equations at the answer
     free_directions: int  # dimension of the family that remains; 0 where the number of answers is finite
     why: str
+    rotation: FloatArray | None = None  # of the first candidate
+    spread: FloatArray | None = None  # a column: how far rotations that count as the first candidate's differ from it
 
 
 def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int = DEFAULT_NODES) -> Inversion:
@@ -50,10 +56,11 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     rotations = found.rotations
     polished = _polished(problem, rotations)
     limit = CONTRADICTION * problem.tolerance
+    fitted: list[Polished] = []
     if not polished or polished[0].misfit > limit:
         # No row was known well enough to start with, or errors piled up on the way: fit all cells at once.
-        fitted = fit_rotation(problem, rng)
-        polished = polished if fitted is None else _polished(problem, (*rotations, fitted))
+        fitted = fit_rotations(problem, rng)
+        polished = sorted([*polished, *fitted], key=lambda one: one.misfit)
     if not polished:
         if found.open_directions > 0:
             return _too_few(problem, found.n_nodes, found.open_directions)
@@ -64,18 +71,59 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     if n_free > 0:
         return _too_few(problem, found.n_nodes, n_free)
     if best.misfit > limit:
-        why = (
-            f"the known cells contradict the trajectory: they miss by {best.misfit:.2g}, "
-            f"rounding explains {problem.tolerance:.2g}"
-        )
+        why = _no_fit(problem, best.misfit, searched=found.complete and bool(rotations))
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
     kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
-    candidates = _distinct([problem.factor @ one.rotation for one in kept], limit)
+    tables = [problem.factor @ one.rotation for one in kept]
+    candidates = _distinct(tables, limit)
+    alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= limit]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
-    if not found.complete and answer is Answer.UNIQUE:
+    by_chance = bool(fitted) and sum(one.misfit <= limit for one in fitted) < SAME_END
+    if answer is Answer.UNIQUE and (not found.complete or by_chance):
         answer = Answer.BUDGET
     why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
-    return Inversion(answer, candidates, len(rotations), found.n_nodes, best.misfit, condition, 0, why)
+    spread = np.max([table.max(axis=0) for table in alike], axis=0)
+    return Inversion(
+        answer,
+        candidates,
+        len(rotations),
+        found.n_nodes,
+        best.misfit,
+        condition,
+        0,
+        why,
+        best.rotation,
+        spread,
+    )
+
+
+def column_errors(problem: RotationProblem, others: Sequence[FloatArray], found: Inversion) -> FloatArray:
+    """How far each column may be off, as a share of its own standard deviation.
+
+    The independent check: the same rotation is found again from factors of disturbed trajectories, and the cells are
+    compared column by column. Small columns are the weak directions of the factor, where its error is largest. Known
+    cells that a column misses count as well, and rotations that were taken for the same answer.
+    """
+    if found.rotation is None or found.spread is None:
+        return np.full(problem.width, np.inf)
+    table = problem.factor @ found.rotation
+    off = found.spread.copy()
+    for factor in others:
+        moved = polish(replace(problem, factor=factor), found.rotation)
+        off = np.maximum(off, SAFETY * np.sqrt(np.mean((factor @ moved.rotation - table) ** 2, axis=0)))
+    missed = np.abs(table[problem.rows, problem.columns] - problem.values)
+    np.maximum.at(off, problem.columns, missed)
+    size = np.sqrt(np.mean(table**2, axis=0))
+    return np.asarray(off / np.maximum(table.std(axis=0), CONSTANT * size + 1e-300))
+
+
+def _no_fit(problem: RotationProblem, misfit: float, *, searched: bool) -> str:
+    """A contradiction shows where every rotation was tried, and no direction of the rows is too weak to go by."""
+    miss = f"they miss by {misfit:.2g}, rounding explains {problem.tolerance:.2g}"
+    singular = np.linalg.svd(problem.factor, compute_uv=False)
+    if searched and singular[-1] > EVEN * singular[0]:
+        return f"the known cells contradict the trajectory: {miss}"
+    return f"no rotation was found that fits the known cells: {miss}; one of them is wrong, or the search missed it"
 
 
 def _polished(problem: RotationProblem, rotations: tuple[FloatArray, ...]) -> list[Polished]:
@@ -142,24 +190,36 @@ def graded_guess(
     ids: IntArray,
     tables: tuple[FloatArray, ...],
     found: Inversion,
-    expected: float,
+    expected: FloatArray,
     evidence: Mapping[str, ScalarValue],
 ) -> Guess:
-    """``tables`` are the solutions that remain, ``expected`` the error of a cell as a share of a typical one."""
+    """``tables`` are the solutions that remain, ``expected`` a column's error as a share of its typical deviation.
+
+    A column whose error would be as large as itself is left open.
+    """
     width = view.facts.party(view.target.owner).n_features or 0
-    evidence = {**evidence, "expected relative error of a cell": expected if np.isfinite(expected) else None}
+    worst = float(expected.max(initial=0.0))
+    evidence = {**evidence, "expected relative error of a cell": worst if np.isfinite(worst) else None}
     if found.answer is Answer.TOO_FEW:
         return nothing(view, found.why, evidence, width=width)
     if not tables:
         return nothing(view, found.why, evidence, width=width, status=Status.UNDETERMINED)
-    if not expected <= USELESS:
-        why = f"the inner products are not known well enough: a cell would be off by {expected:.1g} of its size"
+    usable = expected <= USELESS
+    if not usable.any():
+        best = float(expected.min())
+        why = f"the inner products are not known well enough: a cell would be off by {best:.1g} of its size"
         return nothing(view, why, evidence, width=width, status=Status.UNDETERMINED)
     several = found.answer is not Answer.UNIQUE
-    status = Status.UNDETERMINED if several else Status.RECOVERED if expected <= FINE else Status.PARTIAL
-    return Guess(
-        view.target, status, ids, tables[0], candidates=tables if several else (), evidence=evidence, why=found.why
-    )
+    status = Status.UNDETERMINED if several else Status.RECOVERED if worst <= FINE else Status.PARTIAL
+    why = found.why if worst <= FINE else f"{found.why}; {_too_coarse(expected)}"
+    tables = tuple(np.where(usable, table, np.nan) for table in tables)
+    return Guess(view.target, status, ids, tables[0], candidates=tables if several else (), evidence=evidence, why=why)
+
+
+def _too_coarse(expected: FloatArray) -> str:
+    n_fine, n_lost = int(np.sum(expected <= FINE)), int(np.sum(~(expected <= USELESS)))
+    lost = f", {n_lost} not at all" if n_lost else ""
+    return f"the inner products are precise enough for {n_fine} of {len(expected)} columns{lost}"
 
 
 def known_cells(knowledge: Knowledge, owner: str, ids: IntArray) -> tuple[IntArray, IntArray, FloatArray]:

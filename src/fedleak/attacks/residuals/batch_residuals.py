@@ -15,8 +15,8 @@ from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Array, IntegerArray
-from fedleak.core.steps import FEATURES, LABELS, RecordName
+from fedleak.core.payload import Array, IntegerArray, Scalar
+from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, RecordName
 from fedleak.core.view import View
 from fedleak.crypto import packing
 from fedleak.crypto.fixed_point import encode
@@ -35,9 +35,10 @@ def solved_batches(view: View) -> Iterator[SolvedBatch]:
 
 
 def deviating_member(view: View) -> str | None:
-    """The member of the coalition that opened its partners' shares, if one did."""
+    """The member of the coalition that tried to open its partners' shares, if one did."""
     for member in view.coalition:
-        if any(linear.SHARES_FROM.covers(name) for name in view.names(member)):
+        names = view.names(member)
+        if any(linear.SHARES_FROM.covers(name) or linear.PACKING.covers(name) for name in names):
             return member
     return None
 
@@ -51,22 +52,47 @@ def approximation_in(facts: Facts) -> Approximation:
 
 
 def _from_opened_shares(view: View, member: str) -> Iterator[SolvedBatch]:
-    """f = own share + the partners' shares (eq. 5); exact, but for the rounding of the shares themselves."""
-    own = OwnScore(view, (member,))
+    """A round that packed products did not open is solved by the gradient, unless that came out without the partners'
+    part: then nothing is known of it."""
     opened = opened_sums(view, member)
-    fraction_bits = view.facts.fraction_bits or 40
-    holds_labels = any(True for _ in view.records(LABELS, member))
+    lost = lost_rounds(view, member)
+    unopened = {system.round: system for system in batch_systems(view)} if _rounds(view) - set(opened) else {}
+    own = OwnScore(view, (member,))
     for message in view.at(linear.BATCH):
-        if message.round not in opened or not isinstance(message.payload, Array):
+        if not isinstance(message.payload, Array):
             continue
         ids = np.asarray(message.payload.values, dtype=np.int64)
-        rows = own.positions(ids)
-        signs = own.signs[rows] if holds_labels and own.signs is not None else None
-        residuals = _residuals_of_shares(
-            own.scores(message.round, rows), signs, opened[message.round], approximation_of(view), len(ids)
-        )
-        error = len(view.facts.parties) * 2.0**-fraction_bits
-        yield SolvedBatch(message.round, ids, residuals, len(ids), 1.0, error)
+        if message.round in opened:
+            signs = own.signs if _has_record(view, LABELS, member) else None
+            yield _by_shares(view, own, signs, message.round, ids, opened[message.round])
+        elif message.round in unopened and message.round not in lost:
+            yield solve(unopened[message.round], view.facts.fraction_bits)
+        else:
+            yield SolvedBatch(message.round, ids, np.full(len(ids), np.nan), 0, float("inf"), float("inf"))
+
+
+def _by_shares(
+    view: View, own: OwnScore, signs: FloatArray | None, number: int, ids: IntArray, shares: FloatArray
+) -> SolvedBatch:
+    """f = own share + the partners' shares (eq. 5); exact, but for the rounding of the shares themselves."""
+    rows = own.positions(ids)
+    signs = None if signs is None else signs[rows]
+    residuals = _residuals_of_shares(own.scores(number, rows), signs, shares, approximation_of(view), len(ids))
+    error = len(view.facts.parties) * 2.0 ** -(view.facts.fraction_bits or DEFAULT_FRACTION_BITS)
+    return SolvedBatch(number, ids, residuals, len(ids), 1.0, error)
+
+
+def _rounds(view: View) -> set[int]:
+    return {message.round for message in view.at(linear.BATCH)}
+
+
+def lost_rounds(view: View, member: str) -> set[int]:
+    """Rounds in which a value overflowed its slot: the member's gradient lacks that partner's part."""
+    return {
+        record.round
+        for record in view.records(linear.PACKING, member)
+        if isinstance(record.value, Scalar) and record.value.value == linear.PRODUCT_LOST
+    }
 
 
 def _residuals_of_shares(
@@ -90,7 +116,8 @@ def opened_sums(view: View, member: str) -> dict[int, FloatArray]:
     for record in view.locals.get(member, ()):
         if linear.SHARES_FROM.covers(record.name) and isinstance(record.value, IntegerArray):
             by_round.setdefault(record.round, []).append(record.value)
-    n_partners = max((len(parts) for parts in by_round.values()), default=0)
+    # Of all partners, also of one that never fitted its slots: without it the others' blinds would not cancel.
+    n_partners = sum(party.role in DATA_ROLES and party.name != member for party in view.facts.parties)
     fraction_bits = view.facts.fraction_bits or 40
     complete = {number: parts for number, parts in by_round.items() if len(parts) == n_partners}
     return {number: packing.sum_of_opened_shares(parts, fraction_bits) for number, parts in complete.items()}

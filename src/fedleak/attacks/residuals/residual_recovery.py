@@ -39,7 +39,7 @@ class ResidualRecovery(Attack):
             evidence={
                 "batches": len(solved),
                 "smallest rank": min(batch.rank for batch in solved),
-                "largest condition": max(batch.condition for batch in solved),
+                "largest condition": max((batch.condition for batch in solved if batch.rank), default=None),
                 "determined share": float(np.mean(known)),
             },
             why=why,
@@ -62,6 +62,9 @@ def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Conditi
         return Status.RECOVERED, "every batch has as many independent equations as rows"
     largest = max(solved, key=lambda batch: len(batch.ids) - batch.rank)
     why = f"a batch of {len(largest.ids)} rows has only {largest.rank} independent equations"
+    n_lost = sum(batch.rank == 0 for batch in solved)
+    if n_lost:
+        why = f"{n_lost} of {len(solved)} batches gave no equation: a partner's values did not fit what was packed"
     return (Status.PARTIAL, why) if known.any() else (Status.NOT_IDENTIFIABLE, why)
 
 

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import approximation_of
-from fedleak.attacks.residuals.outside_scores import SENSITIVITY, OutsideScores, outside_scores
+from fedleak.attacks.residuals.outside_scores import SENSITIVITY, outside_scores
 from fedleak.attacks.residuals.own_side import (
     OwnMember,
     OwnNoise,
@@ -47,6 +47,7 @@ class Round:
     rate: float
     residuals: FloatArray  # d of the batch
     scores: FloatArray  # z of the batch: the victim's share of the linear score; NaN where it stays open
+    errors: FloatArray | None = None  # standard deviation of each score's error; None where all rounds have one
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Trajectory:
     n_rows: int
     l2: float
     rounds: tuple[Round, ...]
-    noise: float  # standard deviation of the error in a score: rounding in the encoding, or declared noise
+    noise: float  # standard deviation of the error in a score, over all rounds: rounding, or declared noise
     residual_scale: float = 1.0  # d = residual_scale * z + known: how an error in z shows in d
 
     @cached_property
@@ -72,11 +73,15 @@ class Trajectory:
             found[number + 1, 1 + step.rows] -= step.rate / len(step.rows) * step.residuals
         return found
 
-    def disturbed(self, rng: np.random.Generator) -> Trajectory:
+    def errors_of(self, step: Round) -> FloatArray:
+        """Of a round's scores: own rows that are nearly dependent make single rounds far worse than the others."""
+        return np.full(len(step.rows), self.noise) if step.errors is None else step.errors
+
+    def disturbed(self, rng: np.random.Generator, times: float = 1.0) -> Trajectory:
         """One more draw of its own noise on top: how far an answer moves then is how far it can be trusted."""
         rounds = []
         for step in self.rounds:
-            error = self.noise * rng.standard_normal(len(step.rows))
+            error = times * self.errors_of(step) * rng.standard_normal(len(step.rows))
             rounds.append(
                 replace(step, scores=step.scores + error, residuals=step.residuals + self.residual_scale * error)
             )
@@ -86,6 +91,7 @@ class Trajectory:
 RANK_TOLERANCE = 1e-9  # singular values below this share of the largest count as zero
 SNAP_MARGIN = 12.0  # the grid must be this many times the floating-point error for rounding to be safe
 EPSILON = float(np.finfo(np.float64).eps)
+IN_FLOATS = 4 * EPSILON  # of a score: parties add up products and follow their weights in floating point
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +105,14 @@ class ReadTrajectory:
 
 @dataclass(frozen=True, eq=False)
 class _Solver:
-    """Least squares for one batch: the pseudo-inverse of the coalition's columns, kept for when the batch recurs."""
+    """Least squares for one batch: the pseudo-inverse of the coalition's columns, kept for when the batch recurs.
 
-    columns: FloatArray  # (batch, columns)
+    Columns are brought to one length: what a gradient holds of each has its own last place, and columns of different
+    sizes would else cost as many digits as their sizes differ by.
+    """
+
+    columns: FloatArray  # (batch, columns), each of length one
+    lengths: FloatArray  # before
     inverse: FloatArray  # (batch, columns)
     rank: int
     condition: float
@@ -131,7 +142,7 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
     form, l2 = residual_of(view.facts), l2_of(view.facts)
     noise = OwnNoise(view)
     rounds, numbers = [], []
-    worst, errors = 1.0, []
+    worst, exact = 1.0, True
     solvers: dict[bytes, _Solver] = {}
     for message in view.at(linear.BATCH):
         if not isinstance(message.payload, Array) or not all(message.round in m.pushes for m in members):
@@ -149,49 +160,59 @@ def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
             (m.share(rows, message.round, form, noise.on_scores(m.name, message.round)) for m in members),
             np.zeros(len(rows)),
         )
-        rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, (residuals - own) / form.slope))
+        scores = (residuals - own) / form.slope
+        errors = np.hypot(_error_on_the_grid(view, form, error), IN_FLOATS * np.abs(scores))
+        rounds.append(Round(rows, rate_of(view.facts, message.round), residuals, scores, errors))
         numbers.append(message.round)
         worst = max(worst, solver.condition)
-        errors.append(error)
+        exact = exact and not error.any()
     if not rounds:
         raise MissingFromViewError("the view holds no round with a batch and the coalition's gradient")
-    blur = _error_on_the_grid(view, form, float(np.sqrt(np.mean(np.square(errors)))))
-    trajectory = Trajectory(len(ids), l2, tuple(rounds), blur, form.slope)
-    return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, not any(errors))
+    trajectory = Trajectory(len(ids), l2, tuple(rounds), _over_all(rounds), form.slope)
+    return ReadTrajectory(ids, np.array(numbers, dtype=np.int64), trajectory, worst, exact)
+
+
+def _over_all(rounds: list[Round]) -> float:
+    """Root mean square of the scores' errors."""
+    return float(np.sqrt(np.mean(np.concatenate([np.square(one.errors) for one in rounds if one.errors is not None]))))
 
 
 def _solver(members: list[OwnMember], rows: IntArray) -> _Solver:
     columns = np.hstack([member.scaled(rows) for member in members])
+    lengths = np.linalg.norm(columns, axis=0)
+    lengths[lengths == 0] = 1.0
+    columns = columns / lengths
     left, singular, right = np.linalg.svd(columns, full_matrices=False)
     rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
     inverse = left[:, :rank] @ (right[:rank] / singular[:rank, None])
-    return _Solver(columns, inverse, rank, float(singular[0] / singular[rank - 1]) if rank else float("inf"))
+    return _Solver(columns, lengths, inverse, rank, float(singular[0] / singular[rank - 1]) if rank else float("inf"))
 
 
 def _grid_residuals(
     members: list[OwnMember], number: int, solver: _Solver, l2: float, fraction_bits: int | None
-) -> tuple[FloatArray, float]:
+) -> tuple[FloatArray, FloatArray]:
     """d of the batch, and its error from floating point: 0 where d could be rounded to the grid of its encoding."""
-    products = np.concatenate([member.product(number, l2) for member in members])
+    products = np.concatenate([member.product(number, l2) for member in members]) / solver.lengths
     residuals = solver.inverse @ products
-    pushes = np.concatenate([member.pushes[number] for member in members])
+    residuals = residuals + solver.inverse @ (products - solver.columns.T @ residuals)
+    pushes = np.concatenate([member.pushes[number] for member in members]) / solver.lengths
     # A decoded gradient is off by a few units in its last place, and so is the product that the solve inverts.
     last_places = EPSILON * (np.abs(pushes) + np.abs(solver.columns).T @ np.abs(residuals))
     error = np.sqrt(np.square(solver.inverse) @ np.square(last_places))
     if fraction_bits is None or not all(member.encoded for member in members):
-        return residuals, float(np.sqrt(np.mean(error**2)))
+        return residuals, error
     grid = 2.0**-fraction_bits
     if SNAP_MARGIN * float(error.max(initial=0.0)) > grid:
-        return residuals, float(np.sqrt(np.mean(error**2)))
-    return np.rint(residuals / grid) * grid, 0.0
+        return residuals, error
+    return np.rint(residuals / grid) * grid, np.zeros(len(residuals))
 
 
-def _error_on_the_grid(view: View, form: LinearResidual, solving: float) -> float:
-    """Standard deviation of a score's error: the victim's rounding, the solve's own error, declared noise."""
+def _error_on_the_grid(view: View, form: LinearResidual, solving: FloatArray) -> FloatArray:
+    """Standard deviation of each score's error: the victim's rounding, the solve's own error, declared noise."""
     bits = view.facts.fraction_bits
     rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
-    errors = np.hypot(rounding, solving) / form.slope
-    return float(np.hypot(errors, view.facts.outside_noise or 0.0)) or EPSILON
+    errors = np.hypot(np.hypot(rounding, solving) / form.slope, view.facts.outside_noise or 0.0)
+    return np.maximum(errors, EPSILON)
 
 
 def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
@@ -201,15 +222,10 @@ def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotId
     for one in found.rounds:
         if not np.isfinite(one.residuals).all():
             break
-        rounds.append(Round(one.rows, rate_of(view.facts, one.round), one.trained_with, one.scores))
+        errors = np.full(len(one.rows), float(np.hypot(one.error, view.facts.outside_noise or 0.0)) or EPSILON)
+        rounds.append(Round(one.rows, rate_of(view.facts, one.round), one.trained_with, one.scores, errors))
     if not rounds:
         return NotIdentified("no batch has as many independent equations as rows, so no score is determined", 0)
-    noise = _error_by_residuals(view, found, len(rounds))
     slope = 1 / SENSITIVITY[approximation_of(view)]
     l2 = l2_of(view.facts)
-    return found.row_ids, Trajectory(len(found.row_ids), l2, tuple(rounds), noise, slope)
-
-
-def _error_by_residuals(view: View, found: OutsideScores, n_rounds: int) -> float:
-    errors = [one.error for one in found.rounds[:n_rounds]]
-    return float(np.hypot(np.sqrt(np.mean(np.square(errors))), view.facts.outside_noise or 0.0)) or EPSILON
+    return found.row_ids, Trajectory(len(found.row_ids), l2, tuple(rounds), _over_all(rounds), slope)

@@ -78,6 +78,8 @@ OPENED_BY_KEY = RecordName(
 FAKE_FEATURES = RecordName("fake-features", DATA_ROLES, Scalar, "how many columns of noise the party added")
 CLAIMED_GRADIENT = RecordName("claimed-gradient", DATA_ROLES, Array, "the gradient with claimed columns in it")
 PACKING = RecordName("packing", DATA_ROLES, Scalar, "why packed products gave nothing in a round")
+TOO_FEW_SLOTS = "too few slots for the batch"  # the round was an honest one
+PRODUCT_LOST = "a value did not fit its slot"  # and the party trained without that partner's part
 SHARES_FROM = RecordName(
     "opened-shares-from-", DATA_ROLES, IntegerArray, "a partner's values, solved from packed products", "partner"
 )
