@@ -10,6 +10,8 @@ from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
 from fedleak.attacks.residuals.batch_residuals import BatchSystem, proof_of, solve
+from fedleak.attacks.residuals.bounded_score_labels import BoundedScoreLabels
+from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.attacks.residuals.residual_recovery import ResidualRecovery
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.core.adversary import Secret, SecretKind
@@ -57,8 +59,9 @@ def undeclared(case: Situation) -> Guess:
 
 
 @pytest.mark.parametrize("sigma", [0.05, 20.0])
-def test_labels_are_not_proved_under_noise_that_nobody_declared(sigma: float) -> None:
-    assert undeclared(situation("residual-sign", defense=GaussianNoise(sigma=sigma))).certificate == ""
+@pytest.mark.parametrize("name", ["residual-recovery", "residual-sign"])
+def test_nothing_is_proved_under_noise_that_nobody_declared(name: str, sigma: float) -> None:
+    assert undeclared(situation(name, defense=GaussianNoise(sigma=sigma))).certificate == ""
 
 
 @pytest.mark.parametrize("attack", [ResidualRecovery, ResidualSign])
@@ -73,6 +76,18 @@ def test_labels_are_not_proved_where_the_start_is_uncertain(start: str | None) -
     view = case.view()
     view = replace(view, facts=replace(view.facts, initialisation=start))
     assert ResidualSign().run(view, rng=np.random.default_rng(0)).certificate == ""
+
+
+@pytest.mark.parametrize("attack", [ResidualSign, BoundedScoreLabels])
+def test_labels_are_not_proved_by_a_bound_that_own_rows_break(attack: type[Attack]) -> None:
+    view = situation(attack.name).view()
+    longest = float(OwnScore(view).norms().max())
+    kept, broken = (
+        attack().run(replace(view, facts=view.facts.with_max_row_norm(bound)), rng=np.random.default_rng(0))
+        for bound in (view.facts.max_row_norm, 0.99 * longest)
+    )
+    assert kept.certificate
+    assert broken.certificate == ""
 
 
 def system(n_rows: int, n_columns: int, *, off: float = 0.0) -> BatchSystem:
