@@ -203,7 +203,7 @@ def _n_independent(members: Sequence[_Member]) -> int:
     shared = sorted(set.intersection(*(member.ids for member in members)))
     chosen = np.array(shared[:: -(-len(shared) // MAX_RANK_ROWS) or 1], dtype=np.int64)
     table = np.hstack([member.rows(chosen) for member in members])
-    return _rank(np.linalg.svd(table, compute_uv=False))
+    return _rank(np.asarray(np.linalg.svd(table, compute_uv=False), dtype=np.float64))
 
 
 def _rank(singular: FloatArray) -> int:
