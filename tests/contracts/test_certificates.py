@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
+from fedleak.attacks.predictions.equality_solving import _proof as proof_of_rows
 from fedleak.attacks.residuals.batch_residuals import BatchSystem, proof_of, solve
 from fedleak.attacks.residuals.bounded_score_labels import BoundedScoreLabels
 from fedleak.attacks.residuals.own_side import OwnScore
@@ -26,6 +28,7 @@ from fedleak.core.view import View
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding
 from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.models.score_models import LinearModel, Link
 from fedleak.protocols.linear.vocabulary import BATCH, OWN_GRADIENT
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.testing.contracts import deciding_score
@@ -114,6 +117,17 @@ def served(n_classes: int, defense: Defense | None = None) -> Guess:
 def test_rows_are_proved_by_confidences_to_spare() -> None:
     assert "with 2 equations to spare" in served(5).certificate
     assert served(3).certificate == ""  # two equations for two columns: always solved, whatever was released
+
+
+@pytest.mark.parametrize("third", [(0.0, 0.0), (1.0, 2.0), (-1.0, -2.0)])
+def test_outputs_that_follow_from_others_prove_no_rows(third: tuple[float, float]) -> None:
+    weights = np.array([(1.0, 2.0), (-2.0, 1.0), third])
+    model = LinearModel(("a", "b"), weights, np.zeros(3), Link.SIGMOID_EACH)
+    released = np.round(model.confidences(np.random.default_rng(0).standard_normal((6, 2))), 2)
+    found = np.linalg.solve(weights[:2], np.log(released / (1 - released))[:, :2].T).T
+    case = SimpleNamespace(model=model, n_unknown=2, confidences=released, inputs=lambda values: values)
+    assert np.allclose(model.confidences(found), released)  # as if nothing had been rounded
+    assert proof_of_rows(case, SimpleNamespace(values=found)) == ""
 
 
 @pytest.mark.parametrize("defense", [Rounding(digits=6), ConfidenceNoise(sigma=1e-6)], ids=lambda one: one.name)
