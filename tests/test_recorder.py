@@ -145,16 +145,6 @@ def test_a_loop_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_truth_that_cannot_be_written_leaves_no_capture(tmp_path):
-    (tmp_path / "truth").mkdir()
-    (tmp_path / "truth" / "mine.txt").write_text("keep me")
-    r = recorder(tmp_path, truth=tmp_path / "truth", overwrite=True)
-    r.truth("bank", labels=[1], ids=[0])
-    with pytest.raises(InputError, match="it holds other things"), r:
-        pass
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["truth"]
-
-
 def test_a_value_that_is_refused_does_not_end_the_loop(tmp_path):
     with recorder(tmp_path) as r:
         with pytest.raises(InputError):
@@ -246,3 +236,54 @@ def test_a_fact_of_the_wrong_type_is_told_at_the_end_and_leaves_nothing(tmp_path
 def test_unknown_names_are_their_own_kind_of_error(tmp_path):
     with recorder(tmp_path) as r, pytest.raises(UnknownNameError):
         r.record("bank", "zzzz", 1)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"learning_rate": "fast"},
+        {"learning_rate": float("nan")},
+        {"learning_rate": 0.0},
+        {"batch_size": 0},
+        {"score_noise": -1.0},
+        {"max_row_norm": float("inf")},
+        {"n_features": {"bank": -1}},
+    ],
+    ids=str,
+)
+def test_facts_that_cannot_be_are_told_before_the_training(tmp_path, facts):
+    with pytest.raises((FileFormatError, InputError), match=next(iter(facts))):
+        recorder(tmp_path, **facts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_the_truth_cannot_have_is_told_before_the_training(tmp_path):
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth" / "mine").write_text("kept")
+    for options in ({}, {"overwrite": True}):
+        with pytest.raises(InputError, match="truth must"):
+            recorder(tmp_path, truth=tmp_path / "truth", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["truth"]
+
+
+def test_the_truth_lies_apart_from_the_capture(tmp_path):
+    with recorder(tmp_path):
+        pass
+    for truth in ("capture", "capture/truth", "."):
+        with pytest.raises(InputError, match="apart from the capture"):
+            recorder(tmp_path, truth=tmp_path / truth, overwrite=True)
+
+
+def test_a_truth_that_cannot_be_written_costs_no_capture(tmp_path):
+    r = recorder(tmp_path, truth=tmp_path / "truth")
+    r.truth("bank", labels=[0, 1], ids=[3, 1])
+    (tmp_path / "truth").mkdir()
+    with pytest.raises(InputError, match="truth must not exist yet"):
+        r.finish()
+    assert load_capture(tmp_path / "capture").transcript.facts.parties[0].name == "bank"
+
+
+@pytest.mark.parametrize("name", ["", " ", "bank ", "*", "a\nb", "x" * 65])
+def test_names_that_no_report_could_show_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match="a party's name must be 1 to 64 printable characters"):
+        Recorder(tmp_path / "capture", {name: "active"})

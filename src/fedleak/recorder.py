@@ -25,6 +25,7 @@ import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import InputError, RunError, UnknownNameError, nearest, nearest_or_list
+from fedleak.core.fact_checks import NAME_RULE, is_party_name, wrong_fact
 from fedleak.core.facts import Facts, PartyFacts, ProtocolFacts
 from fedleak.core.payload import Payload, Table
 from fedleak.core.steps import FEATURES, OWN_DATA, Role
@@ -34,10 +35,9 @@ from fedleak.protocols import vocabularies
 from fedleak.protocols.linear.vocabulary import RESIDUALS
 from fedleak.recorded_values import Ciphertexts, as_payload, as_table, numbers_of, row_ids
 from fedleak.storage.capture_and_truth import DiskSink, save_truth
+from fedleak.storage.folder import check_place
 
 __all__ = ["EVERYONE", "Ciphertexts", "Recorder"]
-
-MAX_NAME_CHARS = 64
 
 
 class Recorder:
@@ -77,10 +77,18 @@ class Recorder:
         self._truth_folder = None if truth is None else Path(truth)
         self._truth: dict[Secret, KeptSecret] = {}
         self._overwrite = overwrite
-        if self._truth_folder is not None and self._truth_folder.absolute() == Path(folder).absolute():
-            raise InputError(f"truth must be a folder of its own, apart from the capture; got {truth} for both")
+        if self._truth_folder is not None and _overlap(self._truth_folder.absolute(), Path(folder).absolute()):
+            raise InputError(f"truth must be a folder of its own, apart from the capture; got {truth} beside {folder}")
+        # Whatever would keep the folders from being written at the end is told now, not after hours of training.
+        if self._truth_folder is not None:
+            check_place(self._truth_folder.absolute(), overwrite=overwrite)
         self._sink = DiskSink(folder, overwrite=overwrite)
         self._open = True
+        try:
+            self._check_facts()
+        except BaseException:
+            self.abandon()
+            raise
 
     def message(self, step: str, sender: str, receiver: str | None, payload: object, *, round: int) -> None:  # noqa: A002
         """What one party sent another; everybody if ``receiver`` is None or "*". Rounds count from 0, setup is -1."""
@@ -152,10 +160,10 @@ class Recorder:
     def finish(self) -> None:
         """Give the folders their names; the end of a ``with`` block does it."""
         self._check_open()
+        self._open = False
+        self._sink.finish(self._public_facts())  # first: a capture is of use without its truth, not the other way round
         if self._truth_folder is not None and self._truth:
             save_truth(Truth(self._truth), self._truth_folder, overwrite=self._overwrite)
-        self._open = False
-        self._sink.finish(self._public_facts())
 
     def abandon(self) -> None:
         """Leave nothing behind."""
@@ -171,6 +179,13 @@ class Recorder:
                 self.finish()
         finally:
             self.abandon()
+
+    def _check_facts(self) -> None:
+        facts = self._public_facts()
+        self._sink.check(facts)
+        wrong = wrong_fact(facts)
+        if wrong:
+            raise InputError(wrong)
 
     def _public_facts(self) -> Facts:
         """Those that were given, and what the recorded tables show of themselves."""
@@ -213,6 +228,10 @@ class Recorder:
             raise RunError("the recorder must still be open; it was finished or abandoned")
 
 
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
 def _steps() -> dict[str, None]:
     return {step.name: None for words in vocabularies() for step in words.steps}
 
@@ -225,12 +244,8 @@ def _checked_parties(parties: Mapping[str, str]) -> Mapping[str, str]:
     if not isinstance(parties, Mapping) or not parties:
         raise InputError(f'parties must be names with roles, such as {{"bank": "active"}}; got {parties!r:.80}')
     for name in parties:
-        good = isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARS and name.isprintable() and name != EVERYONE
-        if not good:
-            raise InputError(
-                f"a party's name must be 1 to {MAX_NAME_CHARS} printable characters, and not {EVERYONE!r} (everybody); "
-                f"got {name!r:.80}"
-            )
+        if not is_party_name(name):
+            raise InputError(f"a party's name must be {NAME_RULE}; got {name!r:.80}")
     return parties
 
 

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
+from fedleak.attacks.predictions.equality_solving import _proof as proof_of_rows
 from fedleak.attacks.residuals.batch_residuals import BatchSystem, proof_of, solve
+from fedleak.attacks.residuals.bounded_score_labels import BoundedScoreLabels
+from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.attacks.residuals.residual_recovery import ResidualRecovery
 from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Guess
+from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.finding import Better
+from fedleak.core.payload import Array, Table
+from fedleak.core.steps import FEATURES, Role
+from fedleak.core.transcript import EVERYONE, Message, Record
+from fedleak.core.view import View
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding
 from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.models.score_models import LinearModel, Link
+from fedleak.protocols.linear.vocabulary import BATCH, OWN_GRADIENT
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.testing.contracts import deciding_score
 from fedleak.testing.situations import Situation
@@ -25,6 +38,7 @@ from prediction_runs import run_prediction, unit_federation, view_of
 PROVING = {
     "arbiter-collusion",
     "binary-records",
+    "bounded-score-labels",
     "claimed-residual-recovery",
     "residual-recovery",
     "residual-sign",
@@ -48,8 +62,9 @@ def undeclared(case: Situation) -> Guess:
 
 
 @pytest.mark.parametrize("sigma", [0.05, 20.0])
-def test_labels_are_not_proved_under_noise_that_nobody_declared(sigma: float) -> None:
-    assert undeclared(situation("residual-sign", defense=GaussianNoise(sigma=sigma))).certificate == ""
+@pytest.mark.parametrize("name", ["residual-recovery", "residual-sign"])
+def test_nothing_is_proved_under_noise_that_nobody_declared(name: str, sigma: float) -> None:
+    assert undeclared(situation(name, defense=GaussianNoise(sigma=sigma))).certificate == ""
 
 
 @pytest.mark.parametrize("attack", [ResidualRecovery, ResidualSign])
@@ -64,6 +79,18 @@ def test_labels_are_not_proved_where_the_start_is_uncertain(start: str | None) -
     view = case.view()
     view = replace(view, facts=replace(view.facts, initialisation=start))
     assert ResidualSign().run(view, rng=np.random.default_rng(0)).certificate == ""
+
+
+@pytest.mark.parametrize("attack", [ResidualSign, BoundedScoreLabels])
+def test_labels_are_not_proved_by_a_bound_that_own_rows_break(attack: type[Attack]) -> None:
+    view = situation(attack.name).view()
+    longest = float(OwnScore(view).norms().max())
+    kept, broken = (
+        attack().run(replace(view, facts=view.facts.with_max_row_norm(bound)), rng=np.random.default_rng(0))
+        for bound in (view.facts.max_row_norm, 0.99 * longest)
+    )
+    assert kept.certificate
+    assert broken.certificate == ""
 
 
 def system(n_rows: int, n_columns: int, *, off: float = 0.0) -> BatchSystem:
@@ -92,6 +119,45 @@ def test_rows_are_proved_by_confidences_to_spare() -> None:
     assert served(3).certificate == ""  # two equations for two columns: always solved, whatever was released
 
 
+@pytest.mark.parametrize("third", [(0.0, 0.0), (1.0, 2.0), (-1.0, -2.0)])
+def test_outputs_that_follow_from_others_prove_no_rows(third: tuple[float, float]) -> None:
+    weights = np.array([(1.0, 2.0), (-2.0, 1.0), third])
+    model = LinearModel(("a", "b"), weights, np.zeros(3), Link.SIGMOID_EACH)
+    released = np.round(model.confidences(np.random.default_rng(0).standard_normal((6, 2))), 2)
+    found = np.linalg.solve(weights[:2], np.log(released / (1 - released))[:, :2].T).T
+    case = SimpleNamespace(model=model, n_unknown=2, confidences=released, inputs=lambda values: values)
+    assert np.allclose(model.confidences(found), released)  # as if nothing had been rounded
+    assert proof_of_rows(case, SimpleNamespace(values=found)) == ""
+
+
 @pytest.mark.parametrize("defense", [Rounding(digits=6), ConfidenceNoise(sigma=1e-6)], ids=lambda one: one.name)
 def test_rows_are_not_proved_by_blurred_confidences(defense: Defense) -> None:
     assert served(5, defense).certificate == ""
+
+
+def own_training(columns: FloatArray, trained_on: FloatArray) -> View:
+    """Three rounds of three rows each; the gradients are of the rows that were really trained on."""
+    residuals = np.random.default_rng(4).choice([-0.5, 0.5], 9)
+    ids, records, messages = np.arange(9), [], []
+    names = tuple(f"x{i}" for i in range(columns.shape[1]))
+    records.append(Record("own-data", -1, FEATURES.name, Table(names, ids, columns)))
+    for number, batch in enumerate(ids.reshape(3, 3)):
+        messages.append(Message(BATCH.name, number, "bank", EVERYONE, Array(batch)))
+        gradient = trained_on[batch].T @ residuals[batch] / 3
+        records.append(Record("own-data", number, OWN_GRADIENT.name, Array(gradient)))
+    parties = (PartyFacts("bank", Role.ACTIVE, 2), PartyFacts("fintech", Role.PASSIVE, len(names)))
+    target = Secret(SecretKind.RESIDUALS, "joint computation")
+    return View(("fintech",), target, Facts("captured", parties), messages, {"fintech": records})
+
+
+@pytest.mark.parametrize("n_columns", [3, 5])
+def test_columns_that_are_copies_or_sums_of_others_prove_nothing(n_columns: int) -> None:
+    table = np.random.default_rng(5).standard_normal((9, n_columns))
+    repeated = np.column_stack([table, table[:, 0], table.sum(axis=1)])
+    other_rows = np.roll(repeated, 3, axis=0)  # the batches that the messages name are not those that were used
+    honest, wrong = (
+        ResidualRecovery().run(own_training(repeated, trained_on), rng=np.random.default_rng(0))
+        for trained_on in (repeated, other_rows)
+    )
+    assert wrong.certificate == ""
+    assert bool(honest.certificate) == (n_columns > 3)

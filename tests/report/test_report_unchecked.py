@@ -96,3 +96,19 @@ def test_a_stored_finding_without_its_claim_can_still_be_shown():
     bare = replace(PROVED, claim=None)
     assert "proved by the transcript alone" in printed(report(bare), 140)
     assert "proved by the transcript alone" in html.render(report(bare))
+
+
+def test_a_line_about_claims_that_nothing_checks_does_not_say_no_leak():
+    for given in (report(CLAIMED), report(CLAIMED, CLEAN)):
+        assert "no leak" not in given.in_words()
+        assert f"not checked: 1 of {len(given.findings)} finding" in repr(given)
+    assert report(CLEAN).in_words() == "no leak in 1 finding, 1 of them measured"
+    assert report(PROVED, CLAIMED).in_words().startswith("severity high: proved")
+
+
+def test_no_leak_is_not_green_where_an_attack_failed():
+    failed = replace(CLEAN, attack="residual-sign", outcome=Outcome.ERRORED)
+    top = statement(report(CLEAN, failed))
+    assert (top.level, top.tone, top.in_a_word) == ("Not complete", "unmeasured", "inconclusive")
+    assert top.headline.endswith("But 1 attack failed.")
+    assert statement(report(CLEAN)).tone == "none"

@@ -114,3 +114,11 @@ def test_an_attack_that_does_not_answer_claims_nothing(status):
     found = decide(QUESTION, [attempt(guess(status))])
     assert found.outcome.value == status.value
     assert not found.is_proved
+
+
+@pytest.mark.parametrize(("value", "baseline", "outcome"), [(0.5, 0.5, "errored"), (1.0, 1.0, "no_leak")])
+def test_a_proof_that_the_truth_contradicts_is_no_clean_bill(value, baseline, outcome):
+    proved = replace(guess(Status.RECOVERED), certificate="the one solution of 20 equations")
+    found = decide(QUESTION, [attempt(proved, replace(accuracy(value), baseline=baseline))])
+    assert (found.outcome.value, found.severity) == (outcome, Severity.NONE)
+    assert ("the truth contradicts" in found.why) == (outcome == "errored")

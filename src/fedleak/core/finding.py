@@ -239,6 +239,9 @@ class Report(Tabular):
             return f"severity {self.worst.label}: {len(self.leaks)} of {among} leak"
         if self.worst:
             return f"severity {self.worst.label}: proved from what was seen, without a truth, among {among}"
+        n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in self.findings)
+        if n_unchecked:
+            return f"not checked: {n_unchecked} of {among} answered, with no truth that could tell whether rightly"
         measured = sum(finding.outcome is Outcome.NO_LEAK for finding in self.findings)
         return f"no leak in {among}, {measured} of them measured"
 

@@ -89,6 +89,9 @@ def _without_leak(report: Report) -> Statement:
         headline = "No attack gave an answer." if report.findings else "No attack was tried."
     answered = any(finding.outcome in ANSWERS for finding in report.findings)
     level, tone = ("No leak found", "none") if answered else ("Not measured", UNMEASURED)
+    n_failed = sum(finding.outcome is Outcome.ERRORED for finding in report.findings)
+    if answered and n_failed:  # who knows what they would have found
+        level, tone, headline = "Not complete", UNMEASURED, f"{headline} But {count(n_failed, 'attack')} failed."
     return Statement(level, tone, headline, meaning="", also=(), remedy="", tally=_tally(report))
 
 

@@ -74,7 +74,7 @@ class StagingFolder:
     def __init__(self, path: Path, *, overwrite: bool) -> None:
         self._path = path
         self._overwrite = overwrite
-        self._check_place()
+        check_place(path, overwrite=overwrite)
         with writing(path):
             # Readable by its owner alone: a capture holds every party's secrets.
             self.folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
@@ -83,7 +83,7 @@ class StagingFolder:
 
     def publish(self) -> None:
         """Give the folder its name."""
-        self._check_place()
+        check_place(self._path, overwrite=self._overwrite)
         with writing(self._path):
             if self._path.exists():
                 self._replace()
@@ -109,19 +109,19 @@ class StagingFolder:
             if os.path.lexists(self._path):  # never remove the only copy
                 shutil.rmtree(aside, ignore_errors=True)
 
-    def _check_place(self) -> None:
-        if not os.path.isdir(self._path.parent):
-            raise InputError(f"{self._path.parent} must be a folder to write {self._path.name} in; create it first")
-        if not os.path.lexists(self._path):
-            return
-        if not self._overwrite:
-            raise InputError(f"{self._path} must not exist yet; remove it, choose another name or pass overwrite=True")
-        with writing(self._path):
-            ours = _is_ours(self._path)
-        if not ours:
-            raise InputError(
-                f"{self._path} must be a folder that fedleak wrote to be overwritten; it holds other things"
-            )
+
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Whether a folder can be written there: nothing is, or one of ours that may be overwritten."""
+    if not os.path.isdir(path.parent):
+        raise InputError(f"{path.parent} must be a folder to write {path.name} in; create it first")
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise InputError(f"{path} must not exist yet; remove it, choose another name or pass overwrite=True")
+    with writing(path):
+        ours = _is_ours(path)
+    if not ours:
+        raise InputError(f"{path} must be a folder that fedleak wrote to be overwritten; it holds other things")
 
 
 def _is_ours(path: Path) -> bool:

@@ -72,6 +72,8 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         return silent
     main = _over_runs(mains)
     outcome = _outcome(guess.status, main)
+    if outcome is Outcome.NO_LEAK and guess.certificate and not _is_perfect(main):
+        return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
     why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
     by_chance = question.one_run and guess.status is not Status.RECOVERED
     return replace(
@@ -86,6 +88,17 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
+
+
+NEARLY = 1e-3
+# Where even the best guess from knowledge alone is perfect, a proved answer is no leak; elsewhere one of two is wrong.
+CONTRADICTED = (
+    "the view proves an answer that the truth contradicts: the truth, or what is declared of the run, is wrong"
+)
+
+
+def _is_perfect(score: Score) -> bool:
+    return abs(score.value - (1.0 if score.better is Better.HIGHER else 0.0)) <= NEARLY
 
 
 ONE_RUN = "one run, and no truth to hold it against"

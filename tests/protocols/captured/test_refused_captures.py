@@ -74,3 +74,20 @@ def test_no_scenario_runs_a_captured_run():
     text = '[data]\nsource = "x"\n[federation]\nprotocol = "captured"\n[[adversary]]\nparties = ["a"]\n'
     with pytest.raises(ScenarioError, match="fedleak audit --transcript DIR"):
         parse_scenario(text)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"learning_rate": float("nan")},
+        {"learning_rate": 0.0},
+        {"max_row_norm": 1e-300},
+        {"batch_size": 0},
+        {"score_noise": float("nan")},
+        {"n_rows": -5},
+    ],
+    ids=str,
+)
+def test_facts_that_cannot_be_are_refused(tmp_path, small, facts):
+    with pytest.raises(FileFormatError, match=f"{next(iter(facts))} must be from"):
+        plan_captured(damaged(small, tmp_path / "c", facts=facts))

@@ -160,5 +160,15 @@ def test_a_truth_without_the_trained_rows_is_told(tmp_path, small):
     _, result = small
     save_truth(part(result.truth, *GIVEN), tmp_path / "truth")
     other = run(vertical({"bank": 3, "fintech": 8}, sealed(epochs=2), n_rows=30))
-    with pytest.raises(DataError, match="must have every row of a batch"):
+    with pytest.raises(DataError, match=r"for every row of train\.batch"):
         replayed(stored(other, tmp_path / "c"), tmp_path / "truth")
+
+
+@pytest.mark.parametrize("first_id", [500, 10**17])
+def test_a_truth_about_other_rows_is_refused(tmp_path, first_id):
+    """It would make every leak look like none."""
+    with Recorder(tmp_path / "capture", {"bank": "active", "fintech": "passive"}) as recorder:
+        recorder.message("train.batch", "bank", None, np.array([1, 2]), round=0)
+    (tmp_path / "truth.csv").write_text(f"id,label\n{first_id},0\n{first_id + 10**3},1\n")
+    with pytest.raises(DataError, match=r"for every row of train\.batch.*row 1 is not there|must hold whole numbers"):
+        plan_captured(tmp_path / "capture", tmp_path / "truth.csv")

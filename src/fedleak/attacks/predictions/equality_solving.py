@@ -71,8 +71,9 @@ def _proof(case: PredictionCase, solved: Solved) -> str:
     """More confidences than unknown columns, all of them reproduced: rounding or noise would show. As many equations
     as unknowns are always reproduced, whatever was done to the confidences."""
     model = linear_model(case)
-    n_spare = {Link.SOFTMAX: model.n_classes - 1, Link.SIGMOID: 1, Link.SIGMOID_EACH: model.n_classes}[model.link]
-    n_spare -= case.n_unknown
+    # An output that follows from others for whatever row (a copy, a class that was never trained) shows no rounding.
+    outputs = model.weights - model.weights[0] if model.link is Link.SOFTMAX else model.weights
+    n_spare = int(np.linalg.matrix_rank(outputs)) - case.n_unknown
     off = float(np.abs(model.confidences(case.inputs(solved.values)) - case.confidences).max(initial=0.0))
     all_given = float(case.confidences.min(initial=1.0)) > SMALLEST_NORMAL  # a confidence of 0 gives no equation
     if n_spare < 1 or not all_given or off > AGREEING:

@@ -165,6 +165,7 @@ class BatchSystem:
     rows: FloatArray  # (batch, columns)
     gradient: FloatArray  # (columns,)
     exact: bool = False  # the rows are as encoded, so that only the partners' shares are rounded
+    n_independent: int | None = None  # columns of the whole table, copies and sums of others apart; None: all of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ class SolvedBatch:
     rank: int
     condition: float  # of the part of the system that has full rank
     error: float = 0.0  # about how far fixed-point rounding can move a residual
-    n_spare: int = 0  # equations beyond one a row
+    n_spare: int = 0  # equations beyond one a row, those apart that hold for whatever rows and residuals
     misfit: float = float("inf")  # what the solution leaves of the equations, as a share of them
 
     @property
@@ -211,12 +212,29 @@ def batch_systems(view: View) -> Iterator[BatchSystem]:
     if not members:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no features")
     rounds = set.intersection(*(set(member.gradients) for member in members))
+    exact, n_independent = all(member.is_exact for member in members), _n_independent(members)
     for message in view.at(linear.BATCH):
         if message.round in rounds and isinstance(message.payload, Array):
             ids = np.asarray(message.payload.values, dtype=np.int64)
             rows = np.hstack([member.rows(ids) for member in members])
             gradient = np.concatenate([member.gradient(message.round, ids) for member in members])
-            yield BatchSystem(message.round, ids, rows, gradient, all(member.is_exact for member in members))
+            yield BatchSystem(message.round, ids, rows, gradient, exact, n_independent)
+
+
+MAX_RANK_ROWS = 10_000  # rows, evenly spaced, that show how many columns are independent; fewer prove less, not more
+
+
+def _n_independent(members: Sequence[_Member]) -> int:
+    """A column that is a copy or a sum of others has the copy or the sum of their gradients, whatever the rows were:
+    its equation agrees with the others even where the batch is not the one that was used."""
+    shared = sorted(set.intersection(*(member.ids for member in members)))
+    chosen = np.array(shared[:: -(-len(shared) // MAX_RANK_ROWS) or 1], dtype=np.int64)
+    table = np.hstack([member.rows(chosen) for member in members])
+    return _rank(np.asarray(np.linalg.svd(table, compute_uv=False), dtype=np.float64))
+
+
+def _rank(singular: FloatArray) -> int:
+    return int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
 
 
 class _Member:
@@ -232,6 +250,7 @@ class _Member:
         table = view.table(FEATURES, name)
         self._features = np.asarray(table.values, dtype=np.float64)
         self._position = positions_of(table.ids)
+        self.ids = set(self._position)
         # A member that claimed more columns than it trains on kept the whole gradient under a name of its own.
         kept = linear.CLAIMED_GRADIENT if _has_record(view, linear.CLAIMED_GRADIENT, name) else linear.OWN_GRADIENT
         self.gradients = {r.round: r.value.values for r in view.records(kept, name) if isinstance(r.value, Array)}
@@ -275,14 +294,15 @@ def solve(system: BatchSystem, fraction_bits: int | None = None) -> SolvedBatch:
     """Least squares, row by row honest: a residual that a null direction touches stays unknown."""
     n_rows = len(system.ids)
     left, singular, right = np.linalg.svd(system.rows.T, full_matrices=True)
-    rank = int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
+    rank = _rank(singular)
     target = left[:, :rank].T @ (n_rows * system.gradient)
     residuals = right[:rank].T @ (target / singular[:rank])
     free = np.linalg.norm(right[rank:], axis=0) > 1e-6  # rows of the null space
     residuals[free] = np.nan
     condition = float(singular[0] / singular[rank - 1]) if rank else float("inf")
     error = _rounding_error(system, float(singular[rank - 1]), fraction_bits) if rank else float("inf")
-    n_spare = system.rows.shape[1] - n_rows if rank == n_rows else 0
+    n_equations = system.rows.shape[1] if system.n_independent is None else system.n_independent
+    n_spare = max(0, n_equations - n_rows) if rank == n_rows else 0
     return SolvedBatch(system.round, system.ids, residuals, rank, condition, error, n_spare, _misfit(system, residuals))
 
 

@@ -25,7 +25,7 @@ from fedleak.attacks.residuals.label_equations import (
 from fedleak.attacks.residuals.label_posterior import Posterior, label_posterior
 from fedleak.attacks.residuals.label_program import LabelProgram
 from fedleak.attacks.residuals.minimum_norm_labels import label_sums
-from fedleak.attacks.residuals.outside_bounds import FAILURE, OutsideBounds, noise_reach, tail
+from fedleak.attacks.residuals.outside_bounds import FAILURE, OutsideBounds, contradicts_bound, noise_reach, tail
 from fedleak.attacks.residuals.own_side import OWN_TRAINING, OwnScore
 from fedleak.attacks.verdicts import from_assessment, nothing
 from fedleak.core.adversary import SecretKind
@@ -56,6 +56,9 @@ class BoundedScoreLabels(Attack):
         bounds = OutsideBounds(view, own)
         if not bounds.known:
             why = "the first weights' scale must be public to bound the scores; it is not among the facts"
+            return nothing(view, why, {}, width=1, status=Status.UNDETERMINED)
+        if contradicts_bound(view.facts, own):
+            why = "own rows are longer than whole rows may be by the public bound: it is wrong, and bounds no score"
             return nothing(view, why, {}, width=1, status=Status.UNDETERMINED)
         equations = list(label_equations(view, own))
         posterior = label_posterior(label_sums(equations, view.facts, approximation_of(view)), len(own.row_ids))

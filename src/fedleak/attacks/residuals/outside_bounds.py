@@ -42,6 +42,12 @@ def norm_bound(facts: Facts, own_norms: FloatArray) -> NormBound:
     return NormBound(float(own_norms.max(initial=0.0)) * sqrt(ratio), False)
 
 
+def contradicts_bound(facts: Facts, own: OwnScore) -> bool:
+    """Own parts of rows that are longer than whole rows may be: what is declared is not so, and proves nothing."""
+    norms = own.norms()
+    return bool(norms.max(initial=0.0) > norm_bound(facts, norms).value)
+
+
 def tail(n_draws: int) -> float:
     """So many standard deviations does none of the draws exceed, with probability 1 - FAILURE."""
     return sqrt(2 * log(2 * max(n_draws, 1) / FAILURE))

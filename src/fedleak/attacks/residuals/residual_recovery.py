@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import SolvedBatch, proof_of, solved_batches
+from fedleak.attacks.residuals.residual_sign import starts_at_half
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
+from fedleak.models.sigmoid import Approximation
 from fedleak.theory.condition import Condition, State, no_noise
 from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, batch_within_columns
 
@@ -43,7 +45,7 @@ class ResidualRecovery(Attack):
                 "determined share": float(np.mean(known)),
             },
             why=why,
-            certificate=proof_of(solved) if status is Status.RECOVERED else "",
+            certificate="" if status is not Status.RECOVERED or _belies(view.facts, solved) else proof_of(solved),
         )
 
     @classmethod
@@ -53,6 +55,13 @@ class ResidualRecovery(Attack):
         # that is to the residual the theorem does not say.
         if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
         return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
+
+
+def _belies(facts: Facts, solved: list[SolvedBatch]) -> bool:
+    """Noise that nobody declared is in every residual. It shows in round 0 where weights are said to begin at zero."""
+    first = [batch.residuals for batch in solved if batch.round == 0]
+    says = facts.initialisation == "zero" and facts.approximation == Approximation.TAYLOR
+    return says and bool(first) and not starts_at_half(np.concatenate(first))
 
 
 def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Condition) -> tuple[Status, str]:

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import (
+    AGREEING,
     SolvedBatch,
     approximation_in,
     approximation_of,
@@ -22,6 +23,8 @@ from fedleak.attacks.residuals.batch_residuals import (
     solved_batches,
     sum_known,
 )
+from fedleak.attacks.residuals.outside_bounds import contradicts_bound
+from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
@@ -62,7 +65,8 @@ class ResidualSign(Attack):
             return _guess(view, *sum_known(iter(solved)))
         ids, rounds, residuals = first_known(iter(solved), silent=silent)
         found = _guess(view, ids, rounds, residuals)
-        if found.status is not Status.RECOVERED or not starts_as_declared(view.facts, rounds, residuals):
+        proves = found.status is Status.RECOVERED and starts_as_declared(view.facts, rounds, residuals)
+        if not proves or contradicts_bound(view.facts, OwnScore(view)):
             return found
         return replace(found, certificate=_proof([batch for batch in solved if batch.round in set(rounds.tolist())]))
 
@@ -122,9 +126,6 @@ def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -
     )
 
 
-AS_DECLARED = 1e-6
-
-
 def starts_as_declared(facts: Facts, rounds: IntArray, residuals: FloatArray) -> bool:
     """Whether the residuals bear out what is declared: from zero weights they are 1/2 or -1/2 in round 0, and lemma 4.4
     bounds |theta x| by 2 (growth^t - 1) in round t. Noise that nobody declared shows here; a random start bounds the
@@ -133,7 +134,12 @@ def starts_as_declared(facts: Facts, rounds: IntArray, residuals: FloatArray) ->
     if not known or facts.learning_rate is None or facts.max_row_norm is None or not (rounds == 0).any():
         return False
     largest_score = 2 * (growth(facts.learning_rate, facts.max_row_norm) ** rounds.astype(np.float64) - 1)
-    return bool((np.abs(np.abs(residuals) - 0.5) <= largest_score / 4 + AS_DECLARED).all())
+    return starts_at_half(residuals, largest_score / 4)
+
+
+def starts_at_half(residuals: FloatArray, room: FloatArray | float = 0.0) -> bool:
+    """From zero weights a residual is 1/2 or -1/2 (Taylor), up to what scores have had ``room`` for since."""
+    return bool((np.abs(np.abs(residuals) - 0.5) <= room + AGREEING).all())
 
 
 def _proof(used: list[SolvedBatch]) -> str:

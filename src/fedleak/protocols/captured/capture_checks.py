@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from fedleak.core.errors import FileFormatError
+from fedleak.core.fact_checks import MAX_NAME_CHARS, NAME_RULE, is_party_name, wrong_fact
 from fedleak.core.payload import Array, Table
 from fedleak.core.steps import FEATURES, RecordName
-from fedleak.core.transcript import EVERYONE, Record
+from fedleak.core.transcript import Record
 from fedleak.core.whole.run import Captured
 from fedleak.protocols import vocabularies
 from fedleak.protocols.linear.vocabulary import BATCH, OWN_GRADIENT, WEIGHTS
 
 MAX_PARTIES = 200  # one adversary each
-MAX_NAME_CHARS = 64
 A_VALUE_A_COLUMN = (WEIGHTS, OWN_GRADIENT)
 
 
@@ -40,11 +40,11 @@ def _check_parties(captured: Captured, path: Path) -> None:
     if not 0 < len(parties) <= MAX_PARTIES:
         raise FileFormatError(f"{path} must name 1 to {MAX_PARTIES} parties; got {len(parties)}")
     for name, count in counts.items():
-        if count > 1 or not 0 < len(name) <= MAX_NAME_CHARS or not name.isprintable() or name == EVERYONE:
-            raise FileFormatError(
-                f"{path}: a party's name must be its own, 1 to {MAX_NAME_CHARS} printable characters, and not "
-                f"{EVERYONE!r}; got {name[:MAX_NAME_CHARS]!r}"
-            )
+        if count > 1 or not is_party_name(name):
+            raise FileFormatError(f"{path}: a party's name must be its own, {NAME_RULE}; got {name[:MAX_NAME_CHARS]!r}")
+    wrong = wrong_fact(captured.transcript.facts)
+    if wrong:
+        raise FileFormatError(f"{path}: {wrong}")
 
 
 def _check_form(party: str, record: Record, names: tuple[RecordName, ...], path: Path) -> None:

@@ -17,19 +17,21 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import DataError, listed
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Scalar, Table
+from fedleak.core.payload import Array, Scalar, Table
 from fedleak.core.steps import DATA_ROLES, FEATURES, Role
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.data.sources.text_files import existing_file, read_delimited
 from fedleak.protocols.linear.linear_outcome import secret_values
-from fedleak.protocols.prediction.vocabulary import COLUMNS
+from fedleak.protocols.linear.vocabulary import BATCH
+from fedleak.protocols.prediction.vocabulary import COLUMNS, REQUEST
 from fedleak.storage.capture_and_truth import load_truth
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ID, LABEL, OF = "id", "label", ":"
+EXACT = 2.0**53  # beyond, numbers of a file are no longer told apart
 
 
 def read_truth(path: Path, captured: Captured) -> Truth:
@@ -38,7 +40,33 @@ def read_truth(path: Path, captured: Captured) -> Truth:
     for secret in found.secrets:
         if secret.kind in (SecretKind.FEATURES, SecretKind.LABELS) and secret.owner not in names:
             raise DataError(f"{path}: the truth must be about parties of the transcript; got {secret.owner!r}")
+    _check_rows(path, found, captured)
     return found
+
+
+ROWS_OF = {SecretKind.FEATURES: (BATCH.name, REQUEST.name), SecretKind.LABELS: (BATCH.name,)}
+
+
+def _check_rows(path: Path, truth: Truth, captured: Captured) -> None:
+    """Held against other rows, whatever leaked would look like no leak."""
+    rows = {step: _rows_at(step, captured) for step in (BATCH.name, REQUEST.name)}
+    for secret in truth.secrets:
+        for step in ROWS_OF.get(secret.kind, ()):
+            missing = np.setdiff1d(rows[step], truth.of(secret).ids)
+            if len(missing):
+                raise DataError(
+                    f"{path}: the truth must have the {secret} for every row of {step}, under the transcript's row "
+                    f"ids; row {missing[0]} is not there"
+                )
+
+
+def _rows_at(step: str, captured: Captured) -> IntArray:
+    found = [
+        np.asarray(message.payload.values, dtype=np.int64).ravel()
+        for message in captured.transcript.messages
+        if message.step == step and isinstance(message.payload, Array)
+    ]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
 def _from_csv(path: Path, captured: Captured) -> Truth:
@@ -46,7 +74,7 @@ def _from_csv(path: Path, captured: Captured) -> Truth:
     if ID not in frame.columns:
         raise DataError(f"{path} must have a column {ID!r} with the transcript's row ids; got {_names(frame)}")
     ids = _numbers(path, frame, ID)
-    if not np.array_equal(ids, np.rint(ids)) or len(np.unique(ids)) != len(ids):
+    if not np.array_equal(ids, np.rint(ids)) or len(np.unique(ids)) != len(ids) or np.abs(ids).max(initial=0) > EXACT:
         raise DataError(f"{path}: the column {ID!r} must hold whole numbers, each once")
     rows: IntArray = ids.astype(np.int64)
     facts = captured.transcript.facts
