@@ -81,6 +81,7 @@ class Recorder:
             raise InputError(f"truth must be a folder of its own, apart from the capture; got {truth} for both")
         self._sink = DiskSink(folder, overwrite=overwrite)
         self._open = True
+        self._check_facts()
 
     def message(self, step: str, sender: str, receiver: str | None, payload: object, *, round: int) -> None:  # noqa: A002
         """What one party sent another; everybody if ``receiver`` is None or "*". Rounds count from 0, setup is -1."""
@@ -171,6 +172,14 @@ class Recorder:
                 self.finish()
         finally:
             self.abandon()
+
+    def _check_facts(self) -> None:
+        """A fact of the wrong type is told before the training, not after it."""
+        try:
+            self._sink.check(self._public_facts())
+        except BaseException:
+            self.abandon()
+            raise
 
     def _public_facts(self) -> Facts:
         """Those that were given, and what the recorded tables show of themselves."""

@@ -54,6 +54,10 @@ class DiskSink(Sink):
         self._writer.add(LocalRecord(party, record))
         self._parties[party] = None
 
+    def check(self, facts: Facts) -> None:
+        """Raise now what ``finish`` would raise for these facts."""
+        self._writer.check(CaptureContent(facts, ()))
+
     def finish(self, facts: Facts) -> Captured:
         self._writer.finish(CaptureContent(facts, tuple(self._parties)))
         return load_capture(self._path, limits=self._limits)

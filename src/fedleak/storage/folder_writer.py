@@ -80,6 +80,11 @@ class FolderWriter(Generic[ContentT]):
         self._n_entries += 1
         self._n_index_bytes += len(line)
 
+    def check(self, content: ContentT) -> None:
+        """Raise what ``finish`` would raise for it, before anything is spent on the entries."""
+        with self._explained(HEADER):
+            self._header(content)
+
     def finish(self, content: ContentT) -> None:
         """Write the header and give the folder its name."""
         self._check_open()
