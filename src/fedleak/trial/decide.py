@@ -88,7 +88,7 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     )
 
 
-ONE_RUN = "one run, and no truth to hold it against"
+ONE_RUN = "one run, and nothing to hold it against"
 
 
 def _unchecked(silent: Finding, guess: Guess) -> Finding:
