@@ -122,7 +122,7 @@ def test_the_report_names_whose_weights_are_missing(tmp_path, small):
 def test_the_report_names_the_defense_that_the_transcript_declares(tmp_path):
     sink = DiskSink(tmp_path / "run")
     play(vertical({"bank": 3, "fintech": 4}, sealed()), Randomness.published(1), defense=GaussianNoise(2.0), sink=sink)
-    assert replayed(tmp_path / "run").run.notes[1].endswith("took place under gaussian-noise(sigma=2.0)")
+    assert replayed(tmp_path / "run").run.notes[1].endswith("the transcript itself declares gaussian-noise(sigma=2.0)")
 
 
 CSV = "id,label,fintech:a,fintech:b\n1,0,0.5,1\n2,1,0.25,3\n"

@@ -110,7 +110,7 @@ def _notes(captured: Captured, *, checked: bool) -> Iterator[str]:
     yield WITH_TRUTH if checked else NO_TRUTH
     facts = captured.transcript.facts
     if facts.defense is not None:
-        yield f"by its own account the run took place under {facts.defense}"
+        yield f"none was added by the audit; the transcript itself declares {facts.defense}"
     missing = without_weights(captured) if checked else ()
     if missing:
         yield f"what follows from the weights of {' and '.join(missing)} is not checked: they are not recorded"
