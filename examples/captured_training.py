@@ -56,4 +56,4 @@ def train(capture: str, truth: str) -> float:
 
 
 if __name__ == "__main__":
-    print(f"training accuracy {train(*sys.argv[1:3]):.2f}")
+    print(f"training accuracy {train(*(sys.argv[1:3] or ('capture', 'truth'))):.2f}")

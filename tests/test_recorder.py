@@ -227,9 +227,14 @@ def test_the_truth_may_not_lie_in_the_capture(tmp_path):
         recorder(tmp_path, truth=tmp_path / "capture")
 
 
-def test_a_fact_of_the_wrong_type_is_told_at_the_end_and_leaves_nothing(tmp_path):
-    with pytest.raises(FileFormatError, match="learning_rate"), recorder(tmp_path, learning_rate="fast"):
-        pass
+def test_a_fact_of_the_wrong_type_is_told_before_the_training_and_leaves_nothing(tmp_path):
+    for wrong in (
+        {"learning_rate": "fast"},
+        {"n_features": {"bank": 2.5}},
+        {"family": "vertical-linear", "shuffle": 3},
+    ):
+        with pytest.raises(FileFormatError, match=f"{list(wrong)[-1]}.* must be"):
+            recorder(tmp_path, **wrong)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -181,6 +181,7 @@ class Recorder:
             self.abandon()
 
     def _check_facts(self) -> None:
+        """A fact that cannot be is told before the training, not after it."""
         facts = self._public_facts()
         self._sink.check(facts)
         wrong = wrong_fact(facts)

@@ -45,6 +45,8 @@ def test_wrong_input_is_one_clear_error():
         audit_model(estimator, frame, labels, hidden=["petal lenght (cm)"])
     with pytest.raises(InputError, match="labels must"):
         audit_model(estimator, frame, labels[:10], hidden=HIDDEN)
+    with pytest.raises(InputError, match="hidden must name columns of the model; got 2"):
+        audit_model(estimator, frame, labels, hidden=[2, 3])
     with pytest.raises(InputError, match="input"):
         audit_model(estimator, frame.drop(columns=HIDDEN[:1]), labels, hidden=HIDDEN)
     with pytest.raises(InputError, match="finite"):

@@ -89,6 +89,14 @@ def test_an_unknown_name_says_where_it_looked(data_folder: Path) -> None:
         load("fish_market")
 
 
+def test_a_file_of_the_folder_goes_by_its_bare_name(data_folder: Path) -> None:
+    (data_folder / "customers.csv").write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=r"nothing is at .*customers.csv. Write 'customers' for .* FEDLEAK_DATA"):
+        load("customers.csv")
+    with pytest.raises(DataError, match=r"nothing is at .*customers.tsv$"):
+        load("customers.tsv")
+
+
 def test_the_folder_must_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FEDLEAK_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=r"FEDLEAK_DATA must name a folder"):

@@ -149,6 +149,16 @@ def test_a_setting_has_one_place() -> None:
         assert not {field.name for field in fields(protocol.settings_type)} & (OF_THE_DATA | OF_THE_PARTITION)
 
 
+@pytest.mark.parametrize("what", [{"attacks": "residual-sign"}, {"defenses": "gaussian-noise"}])
+def test_one_name_is_no_list(what) -> None:
+    ((name, value),) = what.items()
+    for call in (fedleak.audit, fedleak.check):
+        with pytest.raises(InputError, match=rf"{name} must be a list; got '{value}'. Write \['{value}'\]"):
+            call(CONTROL, **what)
+    with pytest.raises(InputError, match="attacks must be a list"):
+        fedleak.audit(transcript="nowhere", attacks="residual-sign")
+
+
 def test_wrong_input_says_what_to_write(frame, keywords) -> None:
     for wrong, error, match in (
         ({"batch_sise": 3}, ScenarioError, "unknown key 'batch_sise'. Did you mean \"batch_size\""),

@@ -14,22 +14,24 @@ from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Mode, Outcome, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Report, Theory
 from fedleak.core.registry import Entry, Registry
 from fedleak.core.whole.randomness import Randomness
 from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.report import html, json_format
 from fedleak.storage import load_view, save_view
-from fedleak.storage.capture_and_truth import DiskSink, load_capture
+from fedleak.storage.capture_and_truth import DiskSink, load_capture, load_truth, save_truth
+from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.decide import Question, decide
 from fedleak.trial.play import play
 from fedleak.trial.progress import Progress
 from scenarios import KEY
 from toy_protocol.shifted_sharing import Blur, ShiftedSharing, ToySettings
-from toy_protocol.subtraction import Subtraction
+from toy_protocol.subtraction import PictureSubtraction, SplitSubtraction, Subtraction
 from toy_protocol.vocabulary import VOCABULARY, ToyFacts
 
 PARTNER = "north, south"
+TOY_ATTACKS = (Subtraction, SplitSubtraction, PictureSubtraction)
 VICTIM = Secret(SecretKind.FEATURES, PARTNER)
 SCENARIO = """
 title = "toy"
@@ -57,13 +59,14 @@ parties = ["bank"]
 
 @pytest.fixture
 def listed(monkeypatch):
-    """The toy and its attack in the lists, for one test."""
+    """The toy and its attacks in the lists, for one test."""
     _list(monkeypatch, PROTOCOLS, Entry("toy-shift", "toy_protocol.shifted_sharing:ShiftedSharing"))
-    _list(monkeypatch, ATTACKS, Entry("toy-subtraction", "toy_protocol.subtraction:Subtraction"))
+    places = {attack.name: f"toy_protocol.subtraction:{attack.__name__}" for attack in TOY_ATTACKS}
+    _list(monkeypatch, ATTACKS, *(Entry(name, place) for name, place in places.items()))
 
 
-def _list(monkeypatch, registry: Registry, entry: Entry) -> None:
-    longer = Registry(registry.what, (*registry.entries, entry))
+def _list(monkeypatch, registry: Registry, *entries: Entry) -> None:
+    longer = Registry(registry.what, (*registry.entries, *entries))
     for name, value in vars(longer).items():
         monkeypatch.setattr(registry, name, value)
 
@@ -95,13 +98,26 @@ def test_its_entry_may_say_where_else_it_is(monkeypatch):
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_run_is_played_attacked_and_decided():
+@pytest.mark.parametrize("attack", TOY_ATTACKS, ids=lambda attack: attack.produces.value)
+def test_a_run_is_played_attacked_and_decided(attack):
+    victim = Secret(attack.produces, PARTNER)
     played = play(toy_federation(), Randomness.published(1))
-    attempt = played.attempt(Subtraction, ("bank",), VICTIM)
+    attempt = played.attempt(attack, ("bank",), victim)
     assert attempt.isolated, "the facts go to the attack's process, which knows the vocabulary alone"
-    np.testing.assert_allclose(attempt.guess.values, played.run.truth.of(VICTIM).values, atol=1e-12)
-    question = Question(("bank",), Mode.PASSIVE, Subtraction.name, VICTIM, None, Theory("exact", ()))
-    assert decide(question, [attempt]).outcome is Outcome.LEAK
+    truth = played.run.truth.of(victim)
+    order = [attempt.guess.ids.tolist().index(row) for row in truth.ids.tolist()]
+    np.testing.assert_allclose(attempt.guess.values[order], truth.values, atol=1e-12)
+    found = decide(Question(("bank",), Mode.PASSIVE, attack.name, victim, None, Theory("exact", ())), [attempt])
+    assert (found.outcome, found.cells_recovered) == (Outcome.LEAK, 1.0)
+
+
+def test_its_secrets_are_a_table_nodes_and_pictures():
+    truth = play(toy_federation(n_splits=3), Randomness.published(1), protocol=ShiftedSharing()).run.truth
+    nodes, pictures = (truth.of(Secret(kind, PARTNER)) for kind in (SecretKind.THRESHOLDS, SecretKind.IMAGES))
+    assert nodes.ids.tolist() == [[tree, node] for tree in (0, 1) for node in (0, 1, 2)]
+    assert nodes.columns == ("point",)
+    assert pictures.values.shape == (truth.of(VICTIM).values.shape[0], 2, 2)
+    assert pictures.columns == ()
 
 
 @pytest.mark.usefixtures("listed")
@@ -120,17 +136,35 @@ def test_an_audit_reports_it(tmp_path):
     work = Audit(scenario, plan_audit(scenario), lambda name: DiskSink(tmp_path / name), counting, run_key=KEY)
     work.run()
     report = work.report()
-    found = {finding.defense: finding for finding in report.findings if finding.attack == "toy-subtraction"}
+    found = {(finding.attack, finding.defense): finding for finding in report.findings}
     label = "toy-blur(sigma=4.0, parties=('north, south',))"
-    assert [found[None].outcome, found[label].outcome] == [Outcome.LEAK, Outcome.NO_LEAK]
-    assert found[None].theory.verdict == "exact"
-    assert counting.done == 2 + len(found), "a round a run, and an attempt each"
-    again = json_format.loads(json_format.dumps(report))
-    assert VICTIM in {finding.secret for finding in again.findings}
-    assert "north, south" in html.render(report)
+    assert {key: finding.outcome for key, finding in found.items() if key[0].startswith("toy-")} == {
+        ("toy-subtraction", None): Outcome.LEAK,
+        ("toy-subtraction", label): Outcome.NO_LEAK,
+        **{(attack.name, under): Outcome.LEAK for attack in TOY_ATTACKS[1:] for under in (None, label)},
+    }
+    assert found["toy-subtraction", None].theory.verdict == "exact"
+    assert counting.done == 2 + 2 * len(TOY_ATTACKS), "a round a run, and an attempt each"
+    assert_shown(report, found)
     stored = {path.name: load_capture(path).transcript.facts for path in tmp_path.iterdir()}
     assert {facts.defense for facts in stored.values()} == {None, label}
     assert {facts.of(ToyFacts).blur for facts in stored.values()} == {None, 4.0}
+
+
+def assert_shown(report: Report, found: dict[tuple[str, str | None], Finding]) -> None:
+    """A table column by column, split points as one column of nodes, whole pictures; in JSON and on the page."""
+    table, nodes, pictures = (found[attack.name, None] for attack in TOY_ATTACKS)
+    assert [len(table.columns), len(nodes.columns), len(pictures.columns)] == [5, 1, 0]
+    assert (nodes.columns[0].column, nodes.columns[0].n) == ("point", 10)
+    assert pictures.exhibit.true.shape[1:] == (5, 5)
+    again = json_format.loads(json_format.dumps(report))
+    assert json_format.dumps(again) == json_format.dumps(report)
+    assert {Secret(attack.produces, PARTNER) for attack in TOY_ATTACKS} <= {one.secret for one in again.findings}
+    page = html.render(report)
+    assert html.render(again) == page
+    assert page.count('<image class="pixels"') == 2 * 2 * len(pictures.exhibit.true), "true above guessed, twice"
+    for words in ("north, south&#39;s split points", "north, south&#39;s images"):
+        assert words in page
 
 
 @pytest.mark.usefixtures("listed")
@@ -143,10 +177,25 @@ def test_theory_needs_no_data():
 @pytest.mark.usefixtures("listed")
 def test_it_goes_to_disk_and_back(tmp_path):
     played = play(toy_federation(silent=(PARTNER,)), Randomness.published(1), sink=DiskSink(tmp_path / "run"))
-    assert played.facts.own == ToyFacts(offset=5.0, silent=(PARTNER,))
+    assert played.facts.own == ToyFacts(offset=5.0, silent=(PARTNER,), n_splits=2)
     view = played.view(("bank",), VICTIM)
     save_view(view, tmp_path / "view")
     assert load_view(tmp_path / "view").facts == view.facts
+
+
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize("attack", TOY_ATTACKS, ids=lambda attack: attack.produces.value)
+def test_attacks_say_the_same_of_what_was_on_disk(attack, tmp_path):
+    target = Secret(attack.produces, PARTNER)
+    played = play(toy_federation(), Randomness.published(1), sink=DiskSink(tmp_path / "run"))
+    save_view(played.view(("bank",), target), tmp_path / "view")
+    guess = attack().run(load_view(tmp_path / "view"), rng=np.random.default_rng(0))
+    assert guess_to_bytes(guess) == guess_to_bytes(played.attempt(attack, ("bank",), target).guess)
+    assert guess_to_bytes(guess_from_bytes(guess_to_bytes(guess))) == guess_to_bytes(guess)
+    save_truth(played.run.truth, tmp_path / "truth")
+    kept, was = load_truth(tmp_path / "truth").of(target), played.run.truth.of(target)
+    assert (kept.columns, kept.ids.tolist()) == (was.columns, was.ids.tolist())
+    assert np.array_equal(kept.values, was.values)
 
 
 def test_a_file_of_a_protocol_that_is_not_listed_is_refused(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ CLAIMED = Finding(
     secret=Secret(SecretKind.LABELS, "bank"),
     defense=None,
     outcome=Outcome.UNCHECKED,
-    why="negative residuals (one run, and no truth to hold it against)",
+    why="negative residuals (one run, and nothing to hold it against)",
     theory=Theory("exact", ()),
     claim=Claim("recovered", 160, 0.98),
 )

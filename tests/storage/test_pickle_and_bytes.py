@@ -6,7 +6,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from federations import run, sealed, vertical
 from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.auditing.planner import plan_check
 from fedleak.auditing.scenario_file import built_in_scenario
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import read_only
 from fedleak.core.attack import Guess, Prediction, Status, Verdict
+from fedleak.core.errors import FedleakError
 from fedleak.core.finding import (
     Better,
     Claim,
@@ -28,6 +30,7 @@ from fedleak.core.finding import (
     Finding,
     Mode,
     Outcome,
+    Remedy,
     Report,
     RunSummary,
     Score,
@@ -37,17 +40,23 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import Array, Payload, digest
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
-from fedleak.core.whole.randomness import Randomness
+from fedleak.core.vocabulary import Vocabulary
+from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import Truth
 from fedleak.data import DataSpec, load_images, load_table
 from fedleak.defenses import DEFENSES
-from fedleak.protocols import PROTOCOLS
+from fedleak.deviations import DEVIATIONS
+from fedleak.door.checking import check
+from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.report import json_format
 from fedleak.storage import save_view
-from fedleak.storage.capture_and_truth import save_capture, save_truth
+from fedleak.storage.capture_and_truth import DiskSink, save_capture, save_truth
 from fedleak.storage.view_and_guess import guess_to_bytes, payload_to_bytes
 from fedleak.trial.attempt import Attempt, Failure
+from fedleak.trial.conversation import Limits
+from fedleak.trial.decide import Question
+from fedleak.trial.play import play
 from fedleak.trial.spent import Spent
 from stored_values import facts, knowledge, messages, payloads, records, same, secrets, truths, views
 
@@ -154,6 +163,8 @@ REPORT = Report(
     read_only({"cipher": "sealed"}),
     (RunSummary(None, None, {}, 1.0),),
     (FINDING,),
+    (Remedy("noise stops it", "gaussian-noise"),),
+    run_key=str(RunKey.published(3, "test")),
 )
 FEDERATION = vertical({"bank": 2, "fintech": 3}, sealed())
 VALUES = [
@@ -169,17 +180,40 @@ VALUES = [
     FEDERATION.settings,
     FEDERATION.parties[0].train,
     Randomness.published(3, "test"),
+    RunKey.published(3, "test"),
+    Question(("fintech",), Mode.PASSIVE, "residual-sign", LABELS, None, Theory("exact", ("so",))),
+    Limits(wall_seconds=1.0, memory_bytes=5),
     built_in_scenario(),
+    plan_check(built_in_scenario()),
+    check(),
     load_images("sklearn:digits", max_rows=3),
     load_table(DataSpec(source="sklearn:iris", task="multiclass")),
     *(protocol.settings_type() for protocol in PROTOCOLS),
-    *(defense() for defense in DEFENSES if all(field.default is not MISSING for field in fields(defense))),
+    *(defense() for defense in DEFENSES),
+    *(deviation() for deviation in DEVIATIONS),
 ]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_every_other_value(value: object) -> None:
     assert_same_and_read_only(value)
+
+
+@pytest.mark.parametrize("words", vocabularies(), ids=lambda words: words.facts[0].kind if words.facts else "captured")
+def test_the_words_of_protocols(words: Vocabulary) -> None:
+    assert travelled(words) == words
+    assert [step.name for step in travelled(words).steps] == [step.name for step in words.steps]
+
+
+def errors(kind: type[FedleakError] = FedleakError) -> list[type[FedleakError]]:
+    return [kind, *(further for below in kind.__subclasses__() for further in errors(below))]
+
+
+@pytest.mark.parametrize("kind", errors())
+def test_errors(kind: type[FedleakError]) -> None:
+    """What fails in a process is told by another."""
+    found = travelled(kind("it failed"))
+    assert (type(found), str(found)) == (kind, "it failed")
 
 
 def test_a_report_has_the_same_json() -> None:
@@ -194,6 +228,18 @@ def test_a_whole_run() -> None:
     assert stored(save_capture, Captured(found.transcript, found.locals)) == stored(
         save_capture, Captured(made.transcript, made.locals)
     )
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_played_run_is_attacked_where_it_arrives(on_disk: bool, tmp_path: Path) -> None:
+    played = play(FEDERATION, Randomness.published(3), sink=DiskSink(tmp_path / "run") if on_disk else None)
+    here = played.attempt(ResidualSign, ("fintech",), LABELS)  # starts a process, which stays
+    found = travelled(played)
+    there = found.attempt(ResidualSign, ("fintech",), LABELS)
+    assert there.isolated
+    assert guess_to_bytes(there.guess) == guess_to_bytes(here.guess)
+    assert same(there.scores, here.scores)
+    assert same((found.federation, found.randomness, found.facts), (played.federation, played.randomness, played.facts))
 
 
 def test_what_pickle_alone_would_make_of_an_array() -> None:

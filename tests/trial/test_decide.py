@@ -80,6 +80,12 @@ def test_severity_is_the_share_of_the_way_to_a_perfect_answer(value, grade):
     assert severity(accuracy(value), SecretKind.GRAM) is min(grade, Severity.MEDIUM)
 
 
+def test_a_share_on_the_line_is_over_it_whatever_its_last_digit():
+    score = Score("label-accuracy", 44 / 48, 28 / 48, Better.HIGHER, (0.8, 1.0), 48)
+    assert score.gain / (1 - score.baseline) < 0.8, "16 of 20, in floating point"
+    assert severity(score, SecretKind.LABELS) is Severity.HIGH
+
+
 def unchecked(given: Guess) -> Attempt:
     return replace(attempt(given), unchecked=True)
 

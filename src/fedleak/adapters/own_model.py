@@ -149,7 +149,7 @@ def _federation(
     for name in hidden:
         if name not in model.columns:
             raise InputError(
-                f"hidden must name columns of the model; got {name!r}{nearest_or_list(name, model.columns)}"
+                f"hidden must name columns of the model; got {name!r}{nearest_or_list(str(name), model.columns)}"
             )
     if not hidden:
         raise InputError("hidden must name at least one column; got none")

@@ -15,7 +15,7 @@ from fedleak.core.finding import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.frames import Adversaries, FrameOptions, Parties
-from fedleak.door.given import Defenses, Given, GivenCapture, given
+from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given
 from fedleak.door.reports import REPORT
 from fedleak.report import html, json_format
 from fedleak.storage.capture_and_truth import DiskSink
@@ -91,6 +91,7 @@ def _capture(
 ) -> GivenCapture:
     if transcript is None:
         raise InputError("truth must go with transcript; a scenario brings its own data")
+    check_lists(attacks=attacks)
     if beside:
         raise InputError("transcript must stand alone, with truth and attacks at most: a captured run is over")
     return GivenCapture(Path(transcript), None if truth is None else Path(truth), tuple(attacks or ()))

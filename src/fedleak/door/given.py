@@ -78,6 +78,7 @@ def given(
     source: Source, options: FrameOptions, defenses: Defenses | None = None, attacks: Sequence[str] | None = None
 ) -> Given:
     """``defenses`` and ``attacks`` take the place of those that the scenario names; None leaves them as they are."""
+    check_lists(defenses=defenses, attacks=attacks)
     found = _found(source, options)
     changed = found.scenario
     if defenses is not None:
@@ -89,6 +90,13 @@ def given(
     if changed is not found.scenario:
         check_scenario(changed)
     return replace(found, scenario=changed)
+
+
+def check_lists(**given: object) -> None:
+    """A single text is a sequence of letters, which nobody means."""
+    for what, value in given.items():
+        if isinstance(value, str):
+            raise InputError(f"{what} must be a list; got {value!r}. Write [{value!r}]")
 
 
 def _found(source: Source, options: FrameOptions) -> Given:

@@ -55,7 +55,7 @@ class DiskSink(Sink):
         self._parties[party] = None
 
     def check(self, facts: Facts) -> None:
-        """Refuse now what ``finish`` could not write."""
+        """Raise now what ``finish`` would raise for these facts."""
         self._writer.check(CaptureContent(facts, ()))
 
     def finish(self, facts: Facts) -> Captured:

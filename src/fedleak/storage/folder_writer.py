@@ -81,7 +81,7 @@ class FolderWriter(Generic[ContentT]):
         self._n_index_bytes += len(line)
 
     def check(self, content: ContentT) -> None:
-        """Refuse a content that no header could hold."""
+        """Raise what ``finish`` would raise for it, before anything is spent on the entries."""
         with self._explained(HEADER):
             self._header(content)
 

@@ -121,13 +121,13 @@ def share_of_the_way(case: Situation, attack: type[Attack] | None = None) -> flo
     score = deciding_score(case.attempt(attack))
     assert score is not None, "an attack must give an answer in its control; it gave none"
     perfect = 1.0 if score.better is Better.HIGHER else 0.0
-    return score.gain / abs(perfect - score.baseline)
+    return round(score.gain / abs(perfect - score.baseline), 9)  # 16 of 20 rows are 0.8, not 0.7999999999999999
 
 
 def check_control(cases: Cases) -> None:
     """It wins the tiny case that it provably wins."""
     share = share_of_the_way(cases())
-    assert share >= WINS_FROM, f"it must go {WINS_FROM:.0%} of the way to a perfect answer in its control; {share:.0%}"
+    assert share >= WINS_FROM, f"it must go {WINS_FROM:.0%} of the way to a perfect answer in its control; {share:.1%}"
 
 
 def deciding_score(attempt: Attempt) -> Score | None:

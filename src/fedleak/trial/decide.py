@@ -101,7 +101,7 @@ def _is_perfect(score: Score) -> bool:
     return abs(score.value - (1.0 if score.better is Better.HIGHER else 0.0)) <= NEARLY
 
 
-ONE_RUN = "one run, and no truth to hold it against"
+ONE_RUN = "one run, and nothing to hold it against"
 
 
 def _unchecked(silent: Finding, guess: Guess) -> Finding:
@@ -125,7 +125,7 @@ def severity(score: Score, kind: SecretKind) -> Severity:
         return Severity.NONE
     perfect = 1.0 if score.better is Better.HIGHER else 0.0
     room = abs(perfect - score.baseline)
-    share = score.gain / room if room > 0 else 0.0
+    share = round(score.gain / room, 9) if room > 0 else 0.0  # 16 of 20 rows are 0.8, not 0.7999999999999999
     grade = Severity.HIGH if share >= 0.8 else Severity.MEDIUM if share >= 0.3 else Severity.LOW
     return min(grade, Severity.MEDIUM) if kind in INTERMEDIATE else grade
 

@@ -44,6 +44,10 @@ class Played:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
 
+    def __reduce__(self) -> tuple[type[Played], tuple[Federation, Protocol, Run, Randomness, float]]:
+        """Processes of attacks stay where they were started: elsewhere, others are."""
+        return Played, (self.federation, self.protocol, self.run, self.randomness, self.seconds)
+
     @property
     def facts(self) -> Facts:
         """Public, with what the defense declares of itself."""

@@ -13,12 +13,16 @@ from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.auditing.captured_audit import plan_captured
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.errors import DataError
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import Truth
+from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.protocols.captured.captured import NO_TRUTH, WITH_TRUTH
 from fedleak.protocols.captured.derived_truth import derived_truth
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.recorder import Recorder
-from fedleak.storage.capture_and_truth import save_truth
+from fedleak.storage.capture_and_truth import DiskSink, save_capture, save_truth
+from fedleak.trial.play import play
 from prediction_runs import run_prediction, unit_federation
 
 
@@ -102,6 +106,23 @@ def test_what_weights_are_not_recorded_for_cannot_be_checked(small):
     assert not derived.can_check(Secret(SecretKind.PARTIAL_SCORES, "bank"))
     assert derived.can_check(Secret(SecretKind.PARTIAL_SCORES, "fintech"))
     assert derived.can_check(Secret(SecretKind.GRAM, "bank"))
+
+
+def test_the_report_names_whose_weights_are_missing(tmp_path, small):
+    _, result = small
+    save_truth(part(result.truth, *GIVEN), tmp_path / "truth")
+    assert replayed(stored(result, tmp_path / "whole"), tmp_path / "truth").run.notes == (WITH_TRUTH,)
+    without = {party: [r for r in kept if r.name != "weights"] for party, kept in result.locals.items()}
+    save_capture(Captured(result.transcript, without), tmp_path / "part")
+    note = "what follows from the weights of bank and fintech is not checked: they are not recorded"
+    assert replayed(tmp_path / "part", tmp_path / "truth").run.notes == (WITH_TRUTH, note)
+    assert replayed(tmp_path / "part").run.notes == (NO_TRUTH,)
+
+
+def test_the_report_names_the_defense_that_the_transcript_declares(tmp_path):
+    sink = DiskSink(tmp_path / "run")
+    play(vertical({"bank": 3, "fintech": 4}, sealed()), Randomness.published(1), defense=GaussianNoise(2.0), sink=sink)
+    assert replayed(tmp_path / "run").run.notes[1].endswith("the transcript itself declares gaussian-noise(sigma=2.0)")
 
 
 CSV = "id,label,fintech:a,fintech:b\n1,0,0.5,1\n2,1,0.25,3\n"

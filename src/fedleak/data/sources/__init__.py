@@ -14,6 +14,7 @@ from fedleak.data.sources.binary_files import read_npz_table, read_parquet
 from fedleak.data.sources.catalogue import (
     BUNDLED_PIXELS,
     BUNDLED_TARGET,
+    FOLDER_VARIABLE,
     PUBLIC_SETS,
     SUFFIXES,
     bundled_frame,
@@ -58,6 +59,7 @@ def source_file(source: str, folder: Path | None = None) -> Path | None:
     """The file that a path or a bare name stands for; None for a bare name that no local file has."""
     path = (folder or Path()) / source
     if source.endswith(SUFFIXES):
+        _check_not_in_folder(source, path)
         return existing_file(path)
     if _BARE_NAME.fullmatch(source):
         found = find_in_folder(source)
@@ -67,6 +69,17 @@ def source_file(source: str, folder: Path | None = None) -> Path | None:
     if source:
         existing_file(path)
     raise DataError(f"a data file must end in {', '.join(SUFFIXES)}; got {source!r}")
+
+
+def _check_not_in_folder(source: str, path: Path) -> None:
+    """A file that lies in FEDLEAK_DATA goes by its bare name; with its ending it is a path, and leads nowhere."""
+    name = source.partition(".")[0]
+    found = None if path.exists() or not _BARE_NAME.fullmatch(name) else find_in_folder(name)
+    if found is not None and found.name == source:
+        raise DataError(
+            f"a data file must exist; nothing is at {path.absolute()}. Write {name!r} for the file of that name in the "
+            f"folder that {FOLDER_VARIABLE} names"
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from weights that the transcript records; without it, what attacks say cannot be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured, Run, Sink
 from fedleak.protocols import vocabularies
 from fedleak.protocols.captured.capture_checks import check_capture
-from fedleak.protocols.captured.derived_truth import derived_truth
+from fedleak.protocols.captured.derived_truth import derived_truth, without_weights
 from fedleak.protocols.captured.holdings import Holdings, holdings_of
 from fedleak.protocols.captured.inference import inferred
 from fedleak.protocols.captured.truth_file import read_truth
@@ -87,7 +87,7 @@ class CapturedRun(Protocol):
             captured.transcript,
             captured.locals,
             derived_truth(truth, captured),
-            notes=(NO_TRUTH if truth is None else WITH_TRUTH,),
+            notes=tuple(_notes(captured, checked=truth is not None)),
         )
 
     @classmethod
@@ -104,3 +104,13 @@ class CapturedRun(Protocol):
             return frozenset()
         found = opened(own.transcript)
         return inferred(found.holdings, found.captured.transcript.facts, coalition)
+
+
+def _notes(captured: Captured, *, checked: bool) -> Iterator[str]:
+    yield WITH_TRUTH if checked else NO_TRUTH
+    facts = captured.transcript.facts
+    if facts.defense is not None:
+        yield f"none was added by the audit; the transcript itself declares {facts.defense}"
+    missing = without_weights(captured) if checked else ()
+    if missing:
+        yield f"what follows from the weights of {' and '.join(missing)} is not checked: they are not recorded"

@@ -14,7 +14,7 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import DataError
-from fedleak.core.facts import Facts
+from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.payload import Array, ModelSpec, Table
 from fedleak.core.steps import DATA_ROLES
 from fedleak.core.whole.federation import Party, Slice
@@ -43,6 +43,18 @@ def derived_truth(given: Truth | None, captured: Captured) -> Truth:
     served = given.served or _served(parties, captured)
     # What the truth says itself comes first, but for features of which only some rows were predicted.
     return Truth({**derived, **given.secrets, **_of_predicted(given, captured)}, served, complete=False)
+
+
+def without_weights(captured: Captured) -> tuple[str, ...]:
+    """Parties of a training in batches whose part of the scores nobody can compute: their weights are not recorded."""
+    if next(_batches(captured), None) is None:
+        return ()
+    parties = [party.name for party in captured.transcript.facts.parties if _may_hold_columns(party)]
+    return tuple(name for name in parties if not any(r.name == WEIGHTS.name for r in captured.locals.get(name, ())))
+
+
+def _may_hold_columns(party: PartyFacts) -> bool:
+    return party.role in DATA_ROLES and party.n_features != 0
 
 
 def _parties(given: Truth, facts: Facts) -> list[Party]:
@@ -114,7 +126,7 @@ def _logged(
 ) -> dict[Secret, KeptSecret]:
     """Scores of the parties whose weights are recorded; residuals where those are all that hold columns."""
     facts = captured.transcript.facts
-    with_columns = [party.name for party in facts.parties if party.role in DATA_ROLES and party.n_features != 0]
+    with_columns = [party.name for party in facts.parties if _may_hold_columns(party)]
     whole = {party.name for party in known} >= set(with_columns)
     labels = next((party for party in parties if party.train.labels is not None), None)
     log = RoundLog([party.name for party in known])
