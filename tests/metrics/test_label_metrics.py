@@ -14,6 +14,7 @@ from fedleak.core.finding import Score, Severity
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
+from fedleak.metrics.cell_metrics import CellsRecovered
 from fedleak.metrics.exact_shares import no_chance, share_interval
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.rank_interval import Ranking, area_interval
@@ -166,6 +167,15 @@ def test_shares_have_exact_intervals():
     found = judged(true, true)
     assert found["label-accuracy"].ci == pytest.approx((0.025 ** (1 / 455), 1.0))
     assert all(score.ci[0] < 1.0 for score in found.values())
+
+
+def test_cells_that_are_all_recovered_have_an_interval_with_a_width():
+    cells = np.random.default_rng(5).normal(size=(6, 2))
+    truth = SecretValues(np.arange(6), ("a", "b"), cells, np.array([[-4.0, 4.0]] * 2))
+    guess = Guess(Secret(SecretKind.FEATURES, "bank"), Status.RECOVERED, np.arange(6), cells)
+    found = CellsRecovered().score(Answered(guess, truth, Knowledge()), rng=np.random.default_rng(0))
+    assert found.ci == pytest.approx((0.025 ** (1 / 12), 1.0))
+    assert found.beats_baseline
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (6, 6), (1, 99), (20, 3)])

@@ -119,11 +119,14 @@ class ShareMetric(CellMetric):
     better = Better.HIGHER
 
     def interval(self, cells: FloatArray, counted: BoolArray, rng: np.random.Generator) -> tuple[float, float]:
-        low, high = super().interval(cells, counted, rng)
+        resampled, hits, n = super().interval(cells, counted, rng), float(cells[counted].sum()), int(counted.sum())
         one_each = bool((counted.sum(axis=1) <= 1).all())
-        return (
-            share_interval(float(cells[counted].sum()), int(counted.sum())) if one_each or low == high else (low, high)
-        )
+        return share_interval(hits, n) if one_each else unless_alike(resampled, hits, n)
+
+
+def unless_alike(resampled: tuple[float, float], hits: float, n: int) -> tuple[float, float]:
+    """The interval over rows; where all rows are alike it has no width, and the exact one of the share stands in."""
+    return share_interval(hits, n) if resampled[0] == resampled[1] else resampled
 
 
 def matched_draws(answered: Answered, rng: np.random.Generator) -> Iterator[FloatArray]:
