@@ -35,7 +35,7 @@ parties = ["fintech"]
 parties = ["bank"]
 [[defense]]
 name = "gaussian-noise"
-sigma = 12.0
+sigma = 200.0
 """
 
 

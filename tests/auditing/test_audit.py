@@ -31,7 +31,7 @@ def findings() -> dict:
     return by_key(work.report())
 
 
-NOISE = "gaussian-noise(sigma=12.0)"
+NOISE = "gaussian-noise(sigma=200.0)"
 
 
 def test_the_sign_leaks_and_noise_stops_it(findings):
@@ -53,7 +53,7 @@ def test_what_does_not_apply_is_skipped_with_the_reason(findings):
 
 def test_noise_of_the_adversary_alone_is_no_defense():
     """The prediction says exact, and the run agrees; under the partner's noise neither does."""
-    scenario = changed(("sigma = 12.0", 'sigma = 12.0\nparties = ["fintech"]'))
+    scenario = changed(("sigma = 200.0", 'sigma = 200.0\nparties = ["fintech"]'))
     work = audit(scenario)
     work.run()
     found = {

@@ -25,7 +25,7 @@ from fedleak.trial import isolation, play
 from fedleak.trial.progress import Silent
 from scenarios import KEY, SMALL, changed
 
-NOISE = "gaussian-noise(sigma=12.0)"
+NOISE = "gaussian-noise(sigma=200.0)"
 NAMED = changed(
     ('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["residual-sign", "own-weights"]'),
     ('parties = ["bank"]', 'parties = ["bank"]\nattacks = ["residual-recovery"]'),

@@ -105,15 +105,15 @@ def test_a_vertical_audit_goes_through(tmp_path):
     text = changed(
         ('name = "fintech"', 'name = "north, south"'), ('parties = ["fintech"]', 'parties = ["north, south"]')
     )
-    scenario = parse_scenario(text.replace("sigma = 12.0", 'sigma = 12.0\nparties = ["north, south"]'))
+    scenario = parse_scenario(text.replace("sigma = 200.0", 'sigma = 200.0\nparties = ["north, south"]'))
     work = Audit(scenario, plan_audit(scenario), lambda name: DiskSink(tmp_path / name), Silent(), run_key=KEY)
     work.run()
     findings = {(f.adversary, f.attack, f.defense): f for f in work.report().findings}
     assert findings[(ODD,), "residual-sign", None].outcome is Outcome.LEAK
     assert not {f.outcome for f in findings.values()} & {Outcome.ERRORED}
-    label = "gaussian-noise(sigma=12.0, parties=('north, south',))"
+    label = "gaussian-noise(sigma=200.0, parties=('north, south',))"
     stored = {facts.defense: facts for facts in (load_capture(path).transcript.facts for path in tmp_path.iterdir())}
-    assert stored[label].party(ODD).score_noise == 12.0
+    assert stored[label].party(ODD).score_noise == 200.0
     assert stored[label].party("bank").score_noise == 0.0
 
 

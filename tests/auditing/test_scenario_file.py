@@ -22,8 +22,8 @@ MISTAKES = [
     ('parties = ["fintech"]', 'parties = ["fintec"]', 'unknown party .*Did you mean "fintech"'),
     ("[data]", "[dta]", "unknown section 'dta'. Did you mean \"data\""),
     ('name = "gaussian-noise"', 'name = "gausian-noise"', 'unknown defense .*Did you mean "gaussian-noise"'),
-    ("sigma = 12.0", "sigma = -1", "sigma of gaussian-noise must be above 0"),
-    ("sigma = 12.0", "sigmas = 12.0", "defense\\[0\\]: unknown key 'sigmas'"),
+    ("sigma = 200.0", "sigma = -1", "sigma of gaussian-noise must be above 0"),
+    ("sigma = 200.0", "sigmas = 12.0", "defense\\[0\\]: unknown key 'sigmas'"),
     ('name = "fintech"', 'name = "bank"', "two parties are called 'bank'"),
     ('title = "small"', 'title = "small', "not valid TOML"),
     ("seed = 3", "seed = -1", "seed must be a whole number from 0 on"),
@@ -46,11 +46,11 @@ MISTAKES = [
         "data.positive must be a text or whole number or number; got a",
     ),
     ("learning_rate = 0.1", "learning_rate = inf", "learning_rate must be above 0 and finite; got inf"),
-    ("sigma = 12.0", "sigma = inf", "sigma of gaussian-noise must be above 0 and finite"),
-    ("sigma = 12.0", 'parties = ["bank", "bank"]', "parties of gaussian-noise must differ"),
+    ("sigma = 200.0", "sigma = inf", "sigma of gaussian-noise must be above 0 and finite"),
+    ("sigma = 200.0", 'parties = ["bank", "bank"]', "parties of gaussian-noise must differ"),
     (
-        "sigma = 12.0",
-        'sigma = 12.0\n[[defense]]\nname = "gaussian-noise"\nsigma = 12',
+        "sigma = 200.0",
+        'sigma = 200.0\n[[defense]]\nname = "gaussian-noise"\nsigma = 200',
         r"defense\[1\] must differ from",
     ),
     ('parties = ["bank"]', 'parties = ["fintech"]', r"adversary\[1\] must differ from adversary\[0\]"),
@@ -119,7 +119,7 @@ def test_what_a_scenario_declares_is_checked_before_anything_runs():
     too_many = changed(('parties = ["bank"]', 'parties = ["bank"]\nknowledge.sample = 21'))
     with pytest.raises(ScenarioError, match="sample must be at most the 20 held-out rows; got 21"):
         plan_audit(parse_scenario(too_many))
-    stranger = changed(("sigma = 12.0", 'parties = ["nobody"]'))
+    stranger = changed(("sigma = 200.0", 'parties = ["nobody"]'))
     with pytest.raises(ScenarioError, match=r"defense gaussian-noise: parties must be among .*; got 'nobody'"):
         plan_audit(parse_scenario(stranger))
 

@@ -43,7 +43,7 @@ def audit(path: Path, widths: tuple[int, int], batch_size: int) -> Audit:
             ("epochs = 4", "epochs = 2"),
             ("n_columns = 7", f"n_columns = {widths[0]}"),
             ("n_columns = 23", f"n_columns = {widths[1]}"),
-            ('[[defense]]\nname = "gaussian-noise"\nsigma = 12.0\n', ""),
+            ('[[defense]]\nname = "gaussian-noise"\nsigma = 200.0\n', ""),
         )
     )
     return Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent(), run_key=KEY)

@@ -83,7 +83,7 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     found = json.loads(done.stdout)
     assert found["schema_version"] == 2
     assert (found["verdict"]["level"], found["repeats"], len(found["run_key"])) == ("leak", 1, 32)
-    stopped = next(remedy for remedy in found["remedies"] if remedy["defense"] == "gaussian-noise(sigma=12.0)")
+    stopped = next(remedy for remedy in found["remedies"] if remedy["defense"] == "gaussian-noise(sigma=200.0)")
     assert 0 < stopped["stops"] <= stopped["of"]
     assert stopped["utility_change"]["metric"] == "test_accuracy"
     keys = {"columns", "claim", "certificate"}
@@ -93,13 +93,13 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     mine = [f for f in found["findings"] if f["adversary"] == ["fintech"]]
     signs = {f["defense"]: f for f in mine if f["attack"] == "residual-sign"}
     assert signs[None]["value"] == 1.0
-    assert signs["gaussian-noise(sigma=12.0)"]["outcome"] == "no_leak"
+    assert signs["gaussian-noise(sigma=200.0)"]["outcome"] == "no_leak"
     assert all("train_accuracy" in run["utility"] for run in found["runs"])
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"report.html", "report.json", "transcripts"}
     assert {path.name for path in (tmp_path / "out" / "transcripts").iterdir()} == {
         "no-defense",
-        "gaussian-noise(sigma=12.0)",
+        "gaussian-noise(sigma=200.0)",
     }
 
 
@@ -186,7 +186,7 @@ def test_check_needs_no_data(scenario, tmp_path):
     found = json.loads(done.stdout)
     states = {(t["theorem"], t["defense"]): t["state"] for t in found["theorems"] if t["adversary"] == ["fintech"]}
     assert states[("hu2022/corollary-3.2", None)] == "holds"
-    assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=12.0)")] == "fails"
+    assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=200.0)")] == "fails"
     assert any("batch_size = 24" in line for line in found["advice"])
 
 
@@ -236,8 +236,8 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_
 def test_names_of_parties_are_printed_and_stored_as_they_are(scenario, tmp_path):
     """A slash is no folder of transcripts, a bracket no colour."""
     name = "../[red]x[/bold]"
-    noise = f'sigma = 12.0\nparties = ["{name}"]'
-    scenario.write_text(SMALL.replace('"fintech"', f'"{name}"').replace("sigma = 12.0", noise))
+    noise = f'sigma = 200.0\nparties = ["{name}"]'
+    scenario.write_text(SMALL.replace('"fintech"', f'"{name}"').replace("sigma = 200.0", noise))
     done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert name in done.stdout

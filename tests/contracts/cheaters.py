@@ -92,8 +92,7 @@ class BendsTheYardstick(ResidualSign):
     """Answers anything, and has the metric call it right."""
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        metric = importlib.import_module("fedleak.metrics.cell_metrics").LabelAccuracy
-        metric.cell_scores = lambda self, cells, truth, unknown: np.ones(truth.values.shape)
+        importlib.import_module("fedleak.metrics.rank_interval").Ranking.area = 1.0
         return super().run(view, rng=rng)
 
 

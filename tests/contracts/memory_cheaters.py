@@ -85,9 +85,9 @@ class ReplacesTheMetric(ResidualSign):
     """Bends the yardstick that lies loaded beside it, without an import that could be refused."""
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        loaded = sys.modules.get("fedleak.metrics.cell_metrics")
+        loaded = sys.modules.get("fedleak.metrics.rank_interval")
         if loaded is not None:
-            loaded.LabelAccuracy.cell_scores = lambda self, cells, truth, unknown: np.ones(truth.values.shape)
+            loaded.Ranking.area = 1.0
         return super().run(view, rng=rng)
 
 

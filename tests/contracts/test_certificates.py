@@ -53,6 +53,8 @@ def test_what_is_proved_is_true(name: str) -> None:
         score = deciding_score(attempt)
         assert score is not None
         assert score.value == pytest.approx(1.0 if score.better is Better.HIGHER else 0.0, abs=1e-4)
+        accuracy = [one.value for one in attempt.scores if one.metric == "label-accuracy"]
+        assert accuracy in ([], [1.0]), "the right order of labels is not yet the right labels"
 
 
 def undeclared(case: Situation) -> Guess:

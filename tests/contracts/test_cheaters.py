@@ -21,7 +21,7 @@ from fedleak.core.oracle import Service
 from fedleak.core.payload import digest
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.defenses.inexact_sharing import GaussianNoise
-from fedleak.metrics.cell_metrics import LabelAccuracy
+from fedleak.metrics.rank_interval import Ranking
 from fedleak.storage import guess_to_bytes
 from fedleak.testing.surroundings import Surroundings
 from fedleak.trial import landlock
@@ -98,7 +98,7 @@ def watched(played, asked: list[str]):
 
 
 def test_a_cheater_that_replaces_a_metric_does_not_reach_it(lost, monkeypatch):
-    monkeypatch.setattr(LabelAccuracy, "cell_scores", LabelAccuracy.cell_scores)  # put back afterwards
+    monkeypatch.setattr(Ranking, "area", Ranking.area)  # put back afterwards
     there = lost.attempt(cheaters.ReplacesTheMetric)
     assert there.scores == lost.attempt().scores
     assert lost.attempt(cheaters.ReplacesTheMetric, isolated=False).scores[0].value == 1.0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import pytest
 from cheaters import BendsTheYardstick, RemembersTheTruth
 from harness import ATTACK_NAMES, situation
 
-from fedleak.metrics.cell_metrics import LabelAccuracy
+from fedleak.metrics.rank_interval import Ranking
 from fedleak.testing.contracts import check_null, null_gains, significantly_positive
 
 CASES = partial(situation, "residual-sign")
@@ -31,11 +30,11 @@ def test_a_cheater_that_knows_the_truth_is_caught():
 
 
 def test_a_cheater_that_bends_the_metric_is_caught(monkeypatch):
-    monkeypatch.setattr(LabelAccuracy, "cell_scores", LabelAccuracy.cell_scores)  # put back afterwards
+    monkeypatch.setattr(Ranking, "area", Ranking.area)  # put back afterwards
     assert significantly_positive(null_gains(CASES, BendsTheYardstick, isolated=False))
 
 
 def test_the_check_fails_where_there_is_a_gain(monkeypatch):
-    monkeypatch.setattr(LabelAccuracy, "cell_scores", lambda self, cells, truth, unknown: np.ones(truth.values.shape))
+    monkeypatch.setattr(Ranking, "area", 1.0)
     with pytest.raises(AssertionError, match="must not score on views of other secrets"):
         check_null(CASES)

@@ -106,4 +106,4 @@ def test_the_notebook_runs_and_holds_no_output(
     shown = capsys.readouterr().out
     assert "residual-recovery on residuals -> exact" in shown
     assert "residual-sign on labels of bank -> unknown" in shown
-    assert "residual-sign labels of bank leak high label-accuracy 1.000" in shown
+    assert "residual-sign labels of bank leak high auc 1.000" in shown

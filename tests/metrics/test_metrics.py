@@ -14,7 +14,8 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned
-from fedleak.metrics.cell_metrics import CellsRecovered, LabelAccuracy, MeanError, SquaredError, recovered_share
+from fedleak.metrics.cell_metrics import CellsRecovered, MeanError, SquaredError, recovered_share
+from fedleak.metrics.label_metrics import LabelAccuracy
 from fedleak.metrics.metric import Answered, CellMetric
 
 NOTHING: frozenset[Symmetry] = frozenset()
@@ -79,7 +80,7 @@ def test_labels_that_are_numbers_are_scored_by_their_error():
 
 def test_labels_that_are_classes_have_no_error_but_a_hit_rate():
     true = np.arange(30)[:, None] % 3
-    assert list(labels_judged(true, true)) == ["label-accuracy"]
+    assert list(labels_judged(true, true)) == ["balanced-accuracy", "label-accuracy"]
     assert labels_judged(true, true + 4e-6)["label-accuracy"].value == 1.0
     assert labels_judged(true, true + 0.4)["label-accuracy"].value == 0.0
 

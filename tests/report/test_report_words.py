@@ -12,12 +12,18 @@ from fedleak.core.attack import Verdict
 from fedleak.core.finding import Better, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
 from fedleak.report.cases import opponents, silences, worst_leak
 from fedleak.report.defense_effect import best_effect, effects, main_utility
+from fedleak.report.numbers import figure, metric_words
 from fedleak.report.verdict import Agreement, agreement, agreement_words, statement
 from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, leak_sentence, owned
 
 
 def leak(**changes: object) -> Finding:
     return replace(sample_report().findings[0], **changes)  # type: ignore[arg-type]
+
+
+AREA = Score("auc", 0.99, 0.5, Better.HIGHER, (0.98, 0.995), 1000)
+ACCURATE = Score("label-accuracy", 0.97, 0.627, Better.HIGHER, (0.96, 0.98), 1000)
+RARE = Score("precision-among-surest", 0.8, 0.05, Better.HIGHER, (0.7, 0.9), 50)
 
 
 def test_every_kind_has_its_words() -> None:
@@ -62,6 +68,15 @@ def test_every_kind_has_its_words() -> None:
                 cells_recovered=0.93,
             ),
             "fintech recovers 93 % of fintech's features to within 1 % of their range (4 % from prior knowledge alone)",
+        ),
+        (
+            leak(score=AREA, further_scores=(ACCURATE, RARE)),
+            "fintech recovers 97 % of bank's labels (62.7 % from prior knowledge alone)",
+        ),
+        (
+            leak(score=AREA, further_scores=(replace(ACCURATE, value=0.66, baseline=0.95), RARE)),
+            "fintech tells bank's labels apart: of two rows with different labels, the right one is picked 99 % of the "
+            "time (50 % by chance)",
         ),
         (leak(score=None), "fintech narrows down bank's labels"),
         (
@@ -249,3 +264,24 @@ def test_labels_are_scored_by_their_hit_rate_not_their_cells() -> None:
     finding = leak(cells_recovered=0.2)
     assert finding.secret == BANK_LABELS
     assert "100 %" in leak_sentence(finding)
+
+
+def test_labels_that_are_ranked_well_and_guessed_badly_are_not_called_disclosed() -> None:
+    ranked = leak(score=AREA, further_scores=(replace(ACCURATE, value=0.94, baseline=0.95),))
+    said = statement(replace(sample_report(), findings=(ranked,)))
+    assert "Not all is disclosed" in said.meaning
+    assert agreement(replace(ranked, theory=Theory("exact", ("so",)))) is Agreement.FALLS_SHORT
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "words"),
+    [
+        ("auc", 0.97, "AUC 0.97"),
+        ("auc", 0.99996, "AUC >0.999"),
+        ("auc", 1.0, "AUC 1"),
+        ("balanced-accuracy", 0.5, "balanced accuracy 50 %"),
+        ("true-positive-rate-at-1-percent", 0.25, "true positive rate at 1 % false positives 25 %"),
+    ],
+)
+def test_figures_of_labels_in_words(metric: str, value: float, words: str) -> None:
+    assert f"{metric_words(metric)} {figure(metric, value)}" == words

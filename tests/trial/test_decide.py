@@ -59,6 +59,26 @@ def test_several_runs_have_their_mean_and_an_interval_between_them():
     assert found.score.n == 300
 
 
+def test_runs_that_are_alike_leave_open_what_the_rows_leave_open():
+    """No noise, no difference between runs: 0.52 of few rows is no leak for having been measured five times."""
+    near = replace(accuracy(0.52), ci=(0.4, 0.64))
+    found = decide(QUESTION, [attempt(guess(Status.PARTIAL), near, near)] * 5)
+    assert found.score is not None
+    assert found.score.ci == pytest.approx((0.4, 0.64))
+    assert found.outcome is Outcome.NO_LEAK
+    sure = decide(QUESTION, [attempt(guess(Status.PARTIAL), replace(accuracy(1.0), ci=(0.74, 1.0)))] * 5)
+    assert sure.score is not None
+    assert sure.score.ci == pytest.approx((0.74, 1.0))
+    assert sure.outcome is Outcome.LEAK
+
+
+def test_further_scores_are_those_of_all_runs_as_well():
+    other = [replace(accuracy(value), metric="balanced-accuracy") for value in (0.6, 0.8)]
+    found = decide(QUESTION, [attempt(guess(Status.PARTIAL), accuracy(0.9), one) for one in other])
+    assert [(score.metric, score.value) for score in found.further_scores] == [("balanced-accuracy", 0.7)]
+    assert found.further_scores[0].ci[1] == 1.0
+
+
 def test_a_failure_is_skipped_only_where_all_lack_something():
     assert decide(QUESTION, NOTHING_SAID[3:]).outcome is Outcome.SKIPPED
     for order in permutations(NOTHING_SAID[2:]):

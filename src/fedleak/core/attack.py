@@ -101,6 +101,8 @@ class Guess(Value):
     any other shape: an image's height, width and channels. A cell that the attack does not guess is NaN.
     ``candidates`` are equally good answers between which the view does not decide; their mean is scored, never the
     best of them.
+
+    Labels are ranked by ``confidence``: of two classes it is 1/2 (no idea) to 1 (proved), and 1 where none is stated.
     """
 
     secret: Secret
@@ -108,7 +110,7 @@ class Guess(Value):
     ids: IntArray
     values: FloatArray  # (rows, columns), or rows of any other shape
     intervals: FloatArray | None = None  # the same with a last axis of 2: low and high
-    confidence: FloatArray | None = None  # as values, 0 to 1
+    confidence: FloatArray | None = None  # as values: the probability that the value is right, 0 to 1
     candidates: tuple[FloatArray, ...] = ()
     evidence: Mapping[str, ScalarValue] = field(default_factory=dict)
     why: str = ""

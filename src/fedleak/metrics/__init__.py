@@ -7,7 +7,13 @@ from fedleak.metrics.metric import Metric
 METRICS: Registry[Metric] = Registry(
     "metric",
     [
-        Entry("label-accuracy", "fedleak.metrics.cell_metrics:LabelAccuracy"),
+        # Of labels, the first that has something to measure decides: two classes, more classes, one class.
+        Entry("auc", "fedleak.metrics.label_metrics:AreaUnderCurve"),
+        Entry("balanced-accuracy", "fedleak.metrics.label_metrics:BalancedAccuracy"),
+        Entry("label-accuracy", "fedleak.metrics.label_metrics:LabelAccuracy"),
+        Entry("precision-among-surest", "fedleak.metrics.label_metrics:PrecisionAmongSurest"),
+        Entry("precision-among-surest-tenth", "fedleak.metrics.label_metrics:PrecisionAmongSurestTenth"),
+        Entry("true-positive-rate-at-1-percent", "fedleak.metrics.label_metrics:TruePositivesAtFewFalse"),
         Entry("cells-recovered", "fedleak.metrics.cell_metrics:CellsRecovered"),
         Entry("mean-error", "fedleak.metrics.cell_metrics:MeanError"),
         Entry("mse-per-feature", "fedleak.metrics.cell_metrics:SquaredError"),

@@ -14,7 +14,7 @@ from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.finding import Better, Score
 from fedleak.core.whole.truth import SecretValues, Served
-from fedleak.metrics.metric import Answered, Metric, ratio_interval
+from fedleak.metrics.metric import Answered, Metric, ratio_interval, unless_alike
 from fedleak.models import tree_models
 from fedleak.models.interpret import interpret
 from fedleak.models.tree_models import ForestModel, TreeModel
@@ -51,15 +51,10 @@ class BranchingRate(Metric):
         if not compared.sum():
             return None
         baseline, _ = nodes.counts(np.broadcast_to(nodes.medians, truth.values.shape))
-        rows = compared > 0
-        return Score(
-            self.name,
-            float(correct.sum() / compared.sum()),
-            float(baseline.sum() / compared.sum()),
-            self.better,
-            ratio_interval(correct[rows], compared[rows], rng),
-            int(compared.sum()),
-        )
+        rows, n = compared > 0, int(compared.sum())
+        resampled = ratio_interval(correct[rows], compared[rows], rng)
+        interval = unless_alike(resampled, float(correct.sum()), n)
+        return Score(self.name, float(correct.sum() / n), float(baseline.sum() / n), self.better, interval, n)
 
 
 class _Nodes:

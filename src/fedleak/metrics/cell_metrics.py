@@ -1,4 +1,4 @@
-"""How close each guessed cell is: labels right or wrong, values within 1 % of the range, mean and squared error."""
+"""How close each guessed cell is: within 1 % of the range or not, mean and squared error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, flat_rows
 from fedleak.core.finding import Better
 from fedleak.core.whole.truth import SecretValues
-from fedleak.metrics.metric import Answered, CellMetric
+from fedleak.metrics.metric import Answered, CellMetric, ShareMetric
 
 TOLERANCE = 0.01  # of the column's range
 CONSTANT_TOLERANCE = 1e-9  # of its value, for a column without a range; for a column of zeros, the tolerance itself
@@ -28,7 +28,6 @@ REAL_VALUED = frozenset(
     }
 )
 MAX_CLASSES = 20
-CLASS_TOLERANCE = 0.01  # of the step from a class to the next
 
 
 def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
@@ -36,7 +35,7 @@ def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
     return kind is not SecretKind.LABELS or not are_classes(truth.values)
 
 
-class CellsRecovered(CellMetric):
+class CellsRecovered(ShareMetric):
     """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
 
     A cell without a guess is given that value too, so that a partial guess never scores below no guess.
@@ -48,7 +47,6 @@ class CellsRecovered(CellMetric):
 
     name = "cells-recovered"
     summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
-    better = Better.HIGHER
     applies_to = REAL_VALUED
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
@@ -150,32 +148,6 @@ def mean_squared_errors(answered: Answered) -> FloatArray:
     return np.asarray(np.mean([squared_errors(cells, answered.truth) for cells in answered.answers], axis=0))
 
 
-class LabelAccuracy(CellMetric):
-    """A row without a guess is given the more frequent class, which is what an ignorant attacker says."""
-
-    name = "label-accuracy"
-    summary = "share of labels guessed right; baseline: the majority class"
-    better = Better.HIGHER
-    applies_to = frozenset({SecretKind.LABELS})
-
-    def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
-        return are_classes(truth.values)
-
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        majority, _ = _majority(truth.values[unknown])
-        right: BoolArray = np.abs(np.where(np.isnan(cells), majority, cells) - truth.values) <= CLASS_TOLERANCE
-        return right.astype(np.float64)
-
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        return _majority(truth.values[unknown])[1]
-
-
 def are_classes(labels: FloatArray) -> bool:
     """Whether labels are 0, 1, .. up to a few classes. Any others are numbers: near them is nearly right."""
     return bool(((labels == np.rint(labels)) & (labels >= 0) & (labels < MAX_CLASSES)).all())
-
-
-def _majority(labels: FloatArray) -> tuple[float, float]:
-    """The most frequent class and its share."""
-    classes, counts = np.unique(labels, return_counts=True)
-    return float(classes[np.argmax(counts)]), float(counts.max() / counts.sum())

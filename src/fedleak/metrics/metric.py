@@ -17,6 +17,7 @@ from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.exact_shares import share_interval
 
 MATCHED_DRAWS = 10
 N_RESAMPLES = 1000
@@ -83,17 +84,13 @@ class CellMetric(Metric):
 
     def score_of(self, cells: FloatArray, baseline: float, unknown: BoolArray, rng: np.random.Generator) -> Score:
         """The mean of the unknown cells' scores, with the interval over rows."""
-        counted = flat_rows(unknown)
+        interval = self.interval(flat_rows(cells), flat_rows(unknown), rng)
+        return Score(self.name, float(cells[unknown].mean()), baseline, self.better, interval, int(unknown.sum()))
+
+    def interval(self, cells: FloatArray, counted: BoolArray, rng: np.random.Generator) -> tuple[float, float]:
+        """Over rows, each with the mean of the cells that count."""
         rows = counted.any(axis=1)
-        by_row = np.where(counted, flat_rows(cells), 0.0)[rows].sum(axis=1) / counted[rows].sum(axis=1)
-        return Score(
-            self.name,
-            float(cells[unknown].mean()),
-            baseline,
-            self.better,
-            mean_interval(by_row, rng),
-            int(unknown.sum()),
-        )
+        return mean_interval(np.where(counted, cells, 0.0)[rows].sum(axis=1) / counted[rows].sum(axis=1), rng)
 
     def _matched_chance(self, answered: Answered, rng: np.random.Generator) -> float:
         """What a table with the right columns in the wrong rows scores once it is matched: matching flatters."""
@@ -112,6 +109,24 @@ class CellMetric(Metric):
     @abstractmethod
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         """What the best guess from prior knowledge scores on the unknown cells."""
+
+
+class ShareMetric(CellMetric):
+    """A share of cells that are right. Where a row has one cell, the interval is exact; rows of several are resampled,
+    and where resampling finds no difference between them, the cells have the exact interval: 455 of 455 is not
+    "100 % to 100 %"."""
+
+    better = Better.HIGHER
+
+    def interval(self, cells: FloatArray, counted: BoolArray, rng: np.random.Generator) -> tuple[float, float]:
+        resampled, hits, n = super().interval(cells, counted, rng), float(cells[counted].sum()), int(counted.sum())
+        one_each = bool((counted.sum(axis=1) <= 1).all())
+        return share_interval(hits, n) if one_each else unless_alike(resampled, hits, n)
+
+
+def unless_alike(resampled: tuple[float, float], hits: float, n: int) -> tuple[float, float]:
+    """The interval over rows; where all rows are alike it has no width, and the exact one of the share stands in."""
+    return share_interval(hits, n) if resampled[0] == resampled[1] else resampled
 
 
 def matched_draws(answered: Answered, rng: np.random.Generator) -> Iterator[FloatArray]:

@@ -14,11 +14,18 @@ from fedleak.core.finding import Score
 MISSING = "—"
 SHARE_WORDS = frozenset({"accuracy", "share", "rate", "precision", "recall", "fraction", "recovered"})
 ACRONYMS = frozenset({"auc", "cbr", "mae", "mse", "psnr", "rmse", "ssim"})
+AREA = "auc"
+IN_WORDS = {
+    "precision-among-surest": "precision among as many surest rows as there are positives",
+    "precision-among-surest-tenth": "precision among the surest tenth of the rows (at most 1,000)",
+    "true-positive-rate-at-1-percent": "true positive rate at 1 % false positives",
+}
 
 
 def metric_words(metric: str) -> str:
     """``mse-per-feature`` as ``MSE per feature``."""
-    return " ".join(word.upper() if word in ACRONYMS else word for word in _words(metric))
+    in_words = " ".join(word.upper() if word in ACRONYMS else word for word in _words(metric))
+    return IN_WORDS.get(metric, in_words)
 
 
 def is_share(metric: str) -> bool:
@@ -47,8 +54,17 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"
 
 
+def area(value: float | None) -> str:
+    """Of a curve, from 0 to 1: ``0.97``, ``>0.999``."""
+    if value is not None and 0.9995 <= value < 1:
+        return ">0.999"
+    return number(value)
+
+
 def figure(metric: str, value: float | None) -> str:
     """A value of that metric."""
+    if metric == AREA:
+        return area(value)
     return percent(value) if is_share(metric) else number(value)
 
 

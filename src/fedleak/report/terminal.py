@@ -35,7 +35,7 @@ from fedleak.report.wording import (
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
-FURTHER = ("mse-per-feature", "branching-rate")  # besides the main metric and the share of cells
+FURTHER = ("label-accuracy", "mse-per-feature", "branching-rate")  # besides the main metric and the share of cells
 STYLES = {
     Outcome.LEAK: "bold red",
     Outcome.NO_LEAK: "green",

@@ -20,6 +20,7 @@ from fedleak.report.wording import (
     leak_sentence,
     owner_words,
     possessive,
+    share_learned,
     share_recovered,
     who,
 )
@@ -107,7 +108,7 @@ def _unchecked(report: Report, n_unchecked: int) -> Statement:
 def _meaning(worst: Finding) -> str:
     secret = possessive(worst.secret)
     adversary = who(worst.adversary)
-    share = share_recovered(worst)
+    share = share_learned(worst)
     consequence = worst.secret.kind.consequence.format(owner=owner_words(worst.secret))
     whole = worst.is_proved and worst.claim is not None and worst.claim.status == Status.RECOVERED
     if whole or (share is not None and share >= RECOVERS_FROM):

@@ -7,7 +7,7 @@ from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Report, Score, Severity
-from fedleak.report.numbers import MISSING, count, figure, is_share, metric_words, percent
+from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
@@ -15,6 +15,7 @@ MODE_MEANING = {
 }
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
+ACCURACY = "label-accuracy"  # what a sentence says of labels; what decides stands among the figures
 
 
 def joined(names: Sequence[str]) -> str:
@@ -45,12 +46,26 @@ def owner_words(secret: Secret) -> str:
 
 def share_recovered(finding: Finding) -> float | None:
     """Which part of the secret the adversary has, where a figure says so."""
-    score = finding.score
-    if finding.secret.kind is SecretKind.LABELS and score is not None and _is_hit_rate(score):
+    score = _hit_score(finding)
+    if finding.secret.kind is SecretKind.LABELS and score is not None:
         return score.value
     if finding.cells_recovered is not None and isfinite(finding.cells_recovered):
         return finding.cells_recovered
-    return score.value if score is not None and _is_hit_rate(score) else None
+    return score.value if score is not None else None
+
+
+def share_learned(finding: Finding) -> float | None:
+    """The same where it says something: that 66 % of labels are right tells nothing where 95 % are alike."""
+    score = _hit_score(finding)
+    ranked = finding.score is not None and finding.score.metric == AREA
+    return None if ranked and score is not None and score.gain <= 0 else share_recovered(finding)
+
+
+def _hit_score(finding: Finding) -> Score | None:
+    """The share of hits: the accuracy of labels wherever it stands, or the main score if it is a share."""
+    scores = (finding.score, *finding.further_scores) if finding.score is not None else ()
+    accuracy = next((score for score in scores if score.metric == ACCURACY), None)
+    return accuracy or (finding.score if finding.score is not None and _is_hit_rate(finding.score) else None)
 
 
 def leak_sentence(finding: Finding) -> str:
@@ -60,8 +75,10 @@ def leak_sentence(finding: Finding) -> str:
     if finding.is_proved:
         of = f"{count(finding.claim.n_cells, 'cell')} of {secret}" if finding.claim else secret
         return f"{subject} {'recover' if plural else 'recovers'} {of}, proved by the transcript alone"
-    share = share_recovered(finding)
-    if share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
+    share = share_learned(finding)
+    if share is None and finding.score is not None and finding.score.metric == AREA:
+        clause = f"{subject} {'tell' if plural else 'tells'} {secret} apart: {_pairs(finding.score)}"
+    elif share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
         clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
         measured = measured_words(finding)
         clause += f": {measured}" if measured else ""
@@ -72,6 +89,12 @@ def leak_sentence(finding: Finding) -> str:
     if finding.mode is Mode.ACTIVE:
         clause += ", by deviating from the protocol"
     return clause + (f", in spite of {finding.defense}" if finding.defense else "")
+
+
+def _pairs(score: Score) -> str:
+    """What an area under the ROC curve says."""
+    right, blind = percent(score.value), percent(score.baseline)
+    return f"of two rows with different labels, the right one is picked {right} of the time ({blind} by chance)"
 
 
 def measured_words(finding: Finding) -> str:
@@ -135,9 +158,9 @@ def _is_hit_rate(score: Score) -> bool:
 
 def _beside(finding: Finding) -> str:
     """How near counts as recovered, and what the share is to be held against."""
-    score, share = finding.score, share_recovered(finding)
+    score, share = _hit_score(finding), share_recovered(finding)
     words = f" {WITHIN}" if share == finding.cells_recovered else ""
-    if score is not None and _is_hit_rate(score) and share == score.value:
+    if score is not None and share == score.value:
         words += f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
     return words
 

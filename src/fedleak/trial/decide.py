@@ -82,7 +82,7 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
         why=f"{why} (one run)" if by_chance else why,
         severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
-        further_scores=first.scores[1:],
+        further_scores=_further_over_runs(first, answered),
         cells_recovered=first.cells_recovered,
         columns=_columns_over_runs([attempt.columns for attempt in answered if attempt.scores]),
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
@@ -130,8 +130,15 @@ def severity(score: Score, kind: SecretKind) -> Severity:
     return min(grade, Severity.MEDIUM) if kind in INTERMEDIATE else grade
 
 
+def _further_over_runs(first: Attempt, answered: Sequence[Attempt]) -> tuple[Score, ...]:
+    """The other metrics of the run that is told, each over all runs that have it."""
+    every = [score for attempt in answered for score in attempt.scores[1:]]
+    return tuple(_over_runs([one for one in every if one.metric == told.metric]) for told in first.scores[1:])
+
+
 def _over_runs(scores: Sequence[Score]) -> Score:
-    """One run has the interval over its rows; several have their mean, with Student's interval of the gain."""
+    """One run has the interval over its rows; several have their mean, with Student's interval of the gain, but no less
+    than the rows leave open: runs that are alike have the same rows, and are no more certain for it."""
     if len(scores) == 1:
         return scores[0]
     from scipy.special import stdtrit
@@ -139,7 +146,11 @@ def _over_runs(scores: Sequence[Score]) -> Score:
     value, gains = fmean(score.value for score in scores), [score.gain for score in scores]
     half = float(stdtrit(len(gains) - 1, 0.975)) * stdev(gains) / len(gains) ** 0.5
     baseline, n = fmean(score.baseline for score in scores), sum(score.n for score in scores)
-    return replace(scores[0], value=value, baseline=baseline, ci=(value - half, value + half), n=n)
+    low = min(value - half, fmean(score.ci[0] for score in scores))
+    high = max(value + half, fmean(score.ci[1] for score in scores))
+    if scores[0].better is Better.HIGHER:
+        high = min(high, 1.0)  # the best that such a metric can be
+    return replace(scores[0], value=value, baseline=baseline, ci=(low, high), n=n)
 
 
 def claim_of(guess: Guess) -> Claim:

@@ -88,6 +88,7 @@ def _guess(view: View, own: OwnScore, signs: Signs) -> Guess:
         status,
         own.row_ids[known],
         ((signs.values[known] + 1) / 2)[:, None],
+        confidence=np.ones((int(known.sum()), 1)),  # rows with more than one possible sign are left open
         evidence={
             "rows decided by the stacked linear system": signs.by_algebra,
             "rows decided by search": signs.by_search,

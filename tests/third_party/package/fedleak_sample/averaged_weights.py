@@ -24,7 +24,9 @@ class AveragedWeights(Attack):
         found = [record.value.values for record in view.records("weights") if isinstance(record.value, Array)]
         scores = table.values @ np.mean(found, axis=0)
         ids = np.asarray(table.ids, dtype=np.int64)
-        return Guess(view.target, Status.PARTIAL, ids, (scores > 0).astype(float)[:, None])
+        spread = float(np.std(scores)) or 1.0
+        sure = 1 / (1 + np.exp(-np.abs(scores) / spread))  # labels are ranked by it
+        return Guess(view.target, Status.PARTIAL, ids, (scores > 0).astype(float)[:, None], confidence=sure[:, None])
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
