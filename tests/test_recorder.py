@@ -249,6 +249,8 @@ def test_unknown_names_are_their_own_kind_of_error(tmp_path):
         {"learning_rate": "fast"},
         {"learning_rate": float("nan")},
         {"learning_rate": 0.0},
+        {"approximation": "taylr"},
+        {"initialisation": "zeros"},
         {"batch_size": 0},
         {"score_noise": -1.0},
         {"max_row_norm": float("inf")},

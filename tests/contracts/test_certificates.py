@@ -11,7 +11,7 @@ from harness import ATTACK_NAMES, situation
 
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
 from fedleak.attacks.predictions.equality_solving import _proof as proof_of_rows
-from fedleak.attacks.residuals.batch_residuals import BatchSystem, proof_of, solve
+from fedleak.attacks.residuals.batch_systems import BatchSystem, proof_of, solve
 from fedleak.attacks.residuals.bounded_score_labels import BoundedScoreLabels
 from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.attacks.residuals.residual_recovery import ResidualRecovery

@@ -3,6 +3,7 @@ of a size that real training has, and a name must be one that a report can show.
 
 from __future__ import annotations
 
+from fedleak.core.errors import nearest_or_list
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.transcript import EVERYONE
 
@@ -20,6 +21,11 @@ _OF_ALL: dict[str, tuple[float, float]] = {
     "key_bits": (1, _SMALL_COUNT),
     "fraction_bits": (0, _SMALL_COUNT),
 }
+# What theory knows by name; another word is a slip, and would silently keep attacks from being tried.
+_WORDS = {
+    "initialisation": ("zero", "xavier", "kaiming", "normal"),
+    "approximation": ("taylor", "cubic", "piecewise", "exact"),
+}
 _OF_A_PARTY: dict[str, tuple[float, float]] = {
     "n_features": (0, _COUNT),
     "n_rows": (0, _COUNT),
@@ -35,10 +41,19 @@ def is_party_name(name: object) -> bool:
 
 def wrong_fact(facts: Facts) -> str:
     """What is wrong with the first fact that cannot be so; empty where none is."""
-    found = _outside(facts, _OF_ALL)
+    found = _outside(facts, _OF_ALL) or _unknown_word(facts)
     for party in facts.parties:
         found = found or _outside(party, _OF_A_PARTY, f" of {party.name}")
     return found
+
+
+def _unknown_word(facts: Facts) -> str:
+    for name, known in _WORDS.items():
+        value = getattr(facts, name)
+        if value is not None and value not in known:
+            hint = nearest_or_list(str(value)[:MAX_NAME_CHARS], known)
+            return f"{name} must be one that theory knows, or left out where it is another; got {value!r:.40}{hint}"
+    return ""
 
 
 def _outside(said: Facts | PartyFacts, ranges: dict[str, tuple[float, float]], whose: str = "") -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from federations import run, sealed, sealed_arbiter, seen, vertical
-from fedleak.attacks.residuals.batch_residuals import BatchSystem, solve
+from fedleak.attacks.residuals.batch_systems import BatchSystem, solve
 from fedleak.attacks.residuals.own_weights import OwnWeights
 from fedleak.attacks.residuals.residual_recovery import ResidualRecovery
 from fedleak.attacks.residuals.residual_sign import ResidualSign

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import (
+from fedleak.attacks.residuals.batch_systems import (
     DEFAULT_FRACTION_BITS,
     FLOAT_UNIT,
     RANK_TOLERANCE,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import SolvedBatch, approximation_of, first_known, solved_batches
+from fedleak.attacks.residuals.batch_residuals import approximation_of, first_known, solved_batches
+from fedleak.attacks.residuals.batch_systems import SolvedBatch
 from fedleak.attacks.residuals.own_side import OwnNoise, OwnScore
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability

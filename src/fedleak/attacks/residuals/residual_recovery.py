@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import SolvedBatch, proof_of, solved_batches
+from fedleak.attacks.residuals.batch_residuals import solved_batches
+from fedleak.attacks.residuals.batch_systems import SolvedBatch, proof_of
 from fedleak.attacks.residuals.residual_sign import starts_at_half
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
 from fedleak.core.adversary import Capability, SecretKind

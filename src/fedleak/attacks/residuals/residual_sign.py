@@ -14,15 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import (
-    AGREEING,
-    SolvedBatch,
     approximation_in,
     approximation_of,
     first_known,
-    proof_of,
     solved_batches,
     sum_known,
 )
+from fedleak.attacks.residuals.batch_systems import AGREEING, SolvedBatch, proof_of
 from fedleak.attacks.residuals.outside_bounds import contradicts_bound
 from fedleak.attacks.residuals.own_side import OwnScore
 from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed

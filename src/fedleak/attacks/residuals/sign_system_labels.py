@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import approximation_of, batch_systems
+from fedleak.attacks.residuals.batch_residuals import approximation_of
+from fedleak.attacks.residuals.batch_systems import batch_systems
 from fedleak.attacks.residuals.own_side import OWN_TRAINING, OwnScore
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import SecretKind

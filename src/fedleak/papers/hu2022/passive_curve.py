@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.residuals.batch_residuals import BatchSystem
+from fedleak.attacks.residuals.batch_systems import BatchSystem
 from fedleak.attacks.residuals.label_equations import LabelEquations, in_basis
 from fedleak.attacks.residuals.label_posterior import label_posterior
 from fedleak.attacks.residuals.minimum_norm_labels import MinimumNormLabels, label_sums
