@@ -16,6 +16,7 @@ from fedleak.core.finding import Finding, Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.storage.capture_and_truth import load_capture, load_truth
 from fedleak.trial.progress import Silent
+from scenarios import KEY
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCENARIOS = sorted(EXAMPLES.glob("*.toml"))
@@ -49,7 +50,7 @@ def test_a_scenario_ends_as_its_head_says(path: Path) -> None:
     wanted = expected(path.read_text(encoding="utf-8"))
     assert wanted, f"{path.name} must say what to expect"
     scenario = load_scenario(path)
-    audit = Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent())
+    audit = Audit(scenario, plan_audit(scenario), lambda name: MemorySink(), Silent(), run_key=KEY)
     audit.run()
     outcomes = {case_of(finding): finding.outcome for finding in audit.report().findings}
     assert {case: outcomes.get(case) for case in wanted} == wanted

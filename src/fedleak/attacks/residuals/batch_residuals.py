@@ -1,4 +1,4 @@
-"""Residuals of every round, by whatever way the view offers: opened shares of a deviating party, or its own gradient."""
+"""Residuals of every round, by whatever way the view offers: opened shares of a deviating party, or own gradients."""
 
 from __future__ import annotations
 
