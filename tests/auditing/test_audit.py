@@ -8,7 +8,7 @@ import pytest
 from fedleak.auditing.planner import plan_audit, plan_check
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
-from fedleak.core.errors import RunError
+from fedleak.core.errors import InputError, RunError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.trial.progress import Silent
@@ -42,6 +42,31 @@ def test_the_sign_leaks_and_noise_stops_it(findings):
     defended = findings[(("fintech",), "residual-sign", NOISE)]
     assert defended.outcome is Outcome.NO_LEAK
     assert defended.score.value < defended.score.baseline + 0.1
+
+
+def test_findings_are_decided_on_several_runs(findings):
+    """Exact answers stay as they are; under noise every run has its own, and the interval says so."""
+    scenario = parse_scenario(SMALL)
+    reports = []
+    for _ in range(2):
+        work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, repeats=3)
+        work.run()
+        reports.append(work.report())
+    assert reports[0].repeats == 3
+    once, again = (by_key(report) for report in reports)
+    bare, noisy = (("fintech",), "residual-sign", None), (("fintech",), "residual-sign", NOISE)
+    assert (once[bare].outcome, once[bare].score.value) == (Outcome.LEAK, 1.0)
+    for key in (bare, noisy):
+        assert once[key].score.n == 3 * findings[key].score.n
+        assert once[key].score == again[key].score, "the key fixes all of the runs"
+    assert once[noisy].score.value != findings[noisy].score.value
+
+
+@pytest.mark.parametrize("repeats", [0, -1])
+def test_there_is_one_run_at_least(repeats):
+    scenario = parse_scenario(SMALL)
+    with pytest.raises(InputError, match="repeats must be at least 1"):
+        Audit(scenario, (), lambda _: MemorySink(), Silent(), repeats=repeats)
 
 
 def test_what_does_not_apply_is_skipped_with_the_reason(findings):

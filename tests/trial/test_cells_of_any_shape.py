@@ -244,18 +244,18 @@ def test_known_pixels_are_counted_in_reading_order():
 def test_a_finding_has_the_claim_and_the_means_of_its_columns_over_runs():
     truth = node_truth()
     certain = Guess(NODES, Status.RECOVERED, truth.ids, truth.values, confidence=np.array([[1.0], [0.5], [0.5], [1.0]]))
-    certain = replace(certain, certificate="the solution is unique")
+    proved = replace(certain, certificate="the solution is unique")
     wrong = replace(certain, values=truth.values[::-1].copy())
     rng = np.random.default_rng(0)
     attempts = [
         scored(Attempt(Splitting, ("bank",), NODES, Knowledge(), guess, 1.0), Truth({NODES: truth}), rng)
-        for guess in (certain, wrong)
+        for guess in (certain, wrong, proved)
     ]
     question = Question(("bank",), Mode.PASSIVE, "splitting", NODES, None, Theory("unknown", ()))
-    found = decide(question, attempts)
+    found = decide(question, attempts[:2])
     assert (found.claim.status, found.claim.n_cells, found.claim.confidence) == ("recovered", 4, 0.75)
-    assert found.certificate == "the solution is unique"
-    first, second = (attempt.columns[0] for attempt in attempts)
+    assert decide(question, attempts[2:]).certificate == "the solution is unique"
+    first, second = (attempt.columns[0] for attempt in attempts[:2])
     assert found.columns == (
         ColumnResult("threshold", 8, (first.error + second.error) / 2, first.baseline_error, pytest.approx(0.0), 0.5),
     )

@@ -20,7 +20,7 @@ from fedleak.core.finding import Finding, Outcome, Report, RunSummary
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
-from fedleak.core.whole.run import Sink
+from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
@@ -48,13 +48,18 @@ class Audit:
         jobs: int | None = None,
         isolated: bool = True,
         left_out: tuple[str, ...] | None = None,
+        repeats: int = 1,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
         ``run_key`` repeats an audit; a fresh one by default. ``jobs``: attempts side by side, by default as many as
         there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
-        ``left_out`` names attacks that the plan left out, where the protocol's own say is not all.
+        ``left_out`` names attacks that the plan left out, where the protocol's own say is not all. ``repeats``: runs
+        that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same.
         """
+        if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
+            raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
+        self._repeats = repeats
         self._left_out = left_out
         self._scenario = scenario
         self._protocol = protocol
@@ -102,6 +107,7 @@ class Audit:
             remedies=advice(findings, [task for _, task in self._tasks()]),
             for_other_protocols=self._foreign() if self._left_out is None else self._left_out,
             run_key=str(self.run_key),
+            repeats=self._repeats,
         )
 
     def _foreign(self) -> tuple[str, ...]:
@@ -127,6 +133,7 @@ class Audit:
         try:
             played = self._train(planned)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
+            again = [self._played(_ideally(planned), MemorySink(), number) for number in range(1, self._repeats)]
         except InputError:
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
@@ -137,7 +144,7 @@ class Audit:
         utility = dict(played.run.utility)
         self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
-        self._attack_all(tasks, played, label)
+        self._attack_all(tasks, [played, *again], label)
 
     def _train(self, planned: PlannedRun) -> Played:
         name = _label(planned) or "no-defense"
@@ -146,41 +153,44 @@ class Audit:
         self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
         steps = PROTOCOLS.get(self._scenario.protocol).named_steps
         with WatchedSink(self._sink_for(_folder_name(name)), self._progress, steps) as sink:
-            # The same randomness for every run: runs differ by their defense and deviation, not by luck.
-            return play(
-                planned.federation,
-                self._randomness,
-                defense=planned.defense,
-                deviation=planned.dishonest,
-                deviating=planned.deviating,
-                protocol=self._protocol,
-                sink=sink,
-            )
+            return self._played(planned, sink)
 
-    def _attack_all(self, tasks: Sequence[Task], played: Played, defense: str | None) -> None:
+    def _played(self, planned: PlannedRun, sink: Sink, number: int = 0) -> Played:
+        """The same randomness for every plan: runs of one number differ by defense and deviation, not by luck."""
+        return play(
+            planned.federation,
+            self._randomness.again(number),
+            defense=planned.defense,
+            deviation=planned.dishonest,
+            deviating=planned.deviating,
+            protocol=self._protocol,
+            sink=sink,
+        )
+
+    def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None) -> None:
         """Side by side: each attempt is a process of its own, and this one waits, answers and scores."""
         with ThreadPoolExecutor(self._jobs) as pool:
-            running = {pool.submit(self._attack, task, played, defense): task for task in tasks}
+            running = {pool.submit(self._attack, task, runs, defense): task for task in tasks}
             try:
                 for done in as_completed(running):
                     self._findings[running[done]] = done.result()
                     self._progress.advance()
             except BaseException:  # Ctrl-C: nobody waits for an attack of an hour
                 pool.shutdown(wait=False, cancel_futures=True)
-                played.end()
+                for played in runs:
+                    played.end()
                 raise
 
-    def _attack(self, task: Task, played: Played, defense: str | None) -> Finding:
+    def _attack(self, task: Task, runs: Sequence[Played], defense: str | None) -> Finding:
         one_run = PROTOCOLS.get(self._scenario.protocol).replays
         question = replace(task.question(defense), one_run=one_run)
         try:
-            attempt = self._attempt(task, played)
+            attempts = [self._attempt(task, played) for played in runs]
         except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs
             show_traceback(error)
             return unanswered(question, Outcome.ERRORED, in_one_line(error))
-        if attempt is None:
-            return unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
-        return decide(question, [attempt])
+        tried = [attempt for attempt in attempts if attempt is not None]
+        return decide(question, tried) if tried else unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
 
     def _attempt(self, task: Task, played: Played) -> Attempt | None:
         """None where the adversary knows everything already."""
@@ -196,6 +206,13 @@ class Audit:
             knowledge,
             isolated=self._isolated,
         )
+
+
+def _ideally(planned: PlannedRun) -> PlannedRun:
+    """The same under the ideal cipher, where the protocol has one to choose."""
+    if not hasattr(planned.federation.settings, "cipher"):
+        return planned
+    return replace(planned, federation=planned.federation.with_settings(cipher="sealed"))
 
 
 def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:

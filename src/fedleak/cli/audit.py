@@ -30,6 +30,7 @@ class Source:
     transcript: Path | None = None
     truth: Path | None = None
     attacks: tuple[str, ...] = ()
+    repeats: int = 1
 
     def given(self) -> Given | GivenCapture:
         if self.transcript is None and self.truth is not None:
@@ -49,6 +50,7 @@ class Source:
         for option, path in (("--transcript", self.transcript), ("--truth", self.truth)):
             named += [] if path is None else [option, str(path)]
         named += [word for name in self.attacks for word in ("--attack", name)]
+        named += ["--repeats", str(self.repeats)] if self.repeats > 1 else []
         return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 
 
@@ -66,7 +68,14 @@ def audit_command(
     check_json_target(json)
     with Bar() as bar:
         carried = carry_out(
-            wanted, key=key, in_process=in_process, out=out, redact=redact, progress=bar, command=source.command
+            wanted,
+            key=key,
+            repeats=source.repeats,
+            in_process=in_process,
+            out=out,
+            redact=redact,
+            progress=bar,
+            command=source.command,
         )
     _deliver(carried.report, out, json, source.transcript or out / TRANSCRIPTS)
     if carried.interrupted:

@@ -50,6 +50,12 @@ def app(context: click.Context) -> None:
     help="Exit with 1 for a finding this severe or worse, with 4 if undecided.",
 )
 @click.option("--redact/--no-redact", help="Leave true values out of the reports, for sharing.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Runs that each finding is decided on; all but the first use the ideal cipher. Under noise, take 5.",
+)
 @click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
 @click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
 def audit(
@@ -61,6 +67,7 @@ def audit(
     json: str | None,
     fail_on: str,
     redact: bool,
+    repeats: int,
     run_key: str | None,
     in_process: bool,
 ) -> ExitCode:
@@ -70,7 +77,7 @@ def audit(
     """
     from fedleak.cli.audit import Source, audit_command
 
-    source = Source(scenario, transcript, truth, attacks)
+    source = Source(scenario, transcript, truth, attacks, repeats)
     return audit_command(source, out, json, fail_on, redact, run_key, in_process)
 
 

@@ -40,6 +40,7 @@ def audit(
     defenses: Defenses | None = None,
     attacks: Sequence[str] | None = None,
     run_key: str | None = None,
+    repeats: int = 1,
     in_process: bool = False,
     out: str | os.PathLike[str] | None = None,
     redact: bool = False,
@@ -50,9 +51,9 @@ def audit(
 
     ``scenario``: the path of a TOML file, a dictionary of its shape, a ``Scenario``, or a data frame; the built-in one
     if left out. ``defenses`` (names, or dictionaries of a name and parameters) and ``attacks`` (names) replace those
-    that it names. ``run_key``, as a report names it, repeats an audit. ``out`` is a folder for the reports and
-    transcripts, ``redact`` leaves true values out of what is written there. ``progress=print`` tells what is done.
-    ``in_process`` runs attacks beside the data, for a debugger.
+    that it names. ``run_key``, as a report names it, repeats an audit. ``repeats``: how many runs each finding is
+    decided on. ``out`` is a folder for the reports and transcripts, ``redact`` leaves true values out of what is
+    written there. ``progress=print`` tells what is done. ``in_process`` runs attacks beside the data, for a debugger.
 
     ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
 
@@ -71,6 +72,7 @@ def audit(
     carried = carry_out(
         wanted,
         key=key,
+        repeats=repeats,
         in_process=in_process,
         out=None if out is None else Path(out),
         redact=redact,
@@ -109,6 +111,7 @@ def carry_out(
     wanted: Given | GivenCapture,
     *,
     key: RunKey | None,
+    repeats: int,
     in_process: bool,
     out: Path | None,
     redact: bool,
@@ -127,6 +130,7 @@ def carry_out(
         run_key=key,
         isolated=not in_process,
         left_out=planned.left_out,
+        repeats=repeats,
     )
     interrupted = False
     try:

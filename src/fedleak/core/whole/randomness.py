@@ -74,6 +74,13 @@ class Randomness:
     def attack(self, name: str, coalition: tuple[str, ...], target: str, repeat: int) -> np.random.Generator:
         return self._derived("attack", name, repr(coalition), target, str(repeat))
 
+    def again(self, number: int) -> Self:
+        """Of the same run once more, with other secrets: what is public stays. Number 0 is the run itself."""
+        if number == 0:
+            return self
+        digest = hmac.digest(self.key.bits, repr(("again", number)).encode(), "sha256")
+        return type(self)(RunKey(digest[:KEY_BYTES]), self.seed)
+
     def _derived(self, *purpose: str) -> np.random.Generator:
         digest = hmac.digest(self.key.bits, repr(purpose).encode(), "sha256")
         return np.random.default_rng(int.from_bytes(digest, "big"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +75,10 @@ def source_file(source: str, folder: Path | None = None) -> Path | None:
 def _check_not_in_folder(source: str, path: Path) -> None:
     """A file that lies in FEDLEAK_DATA goes by its bare name; with its ending it is a path, and leads nowhere."""
     name = source.partition(".")[0]
-    found = None if path.exists() or not _BARE_NAME.fullmatch(name) else find_in_folder(name)
+    with suppress(OSError, ValueError):  # a path that cannot be looked up is told where it is opened
+        if path.exists():
+            return
+    found = find_in_folder(name) if _BARE_NAME.fullmatch(name) else None
     if found is not None and found.name == source:
         raise DataError(
             f"a data file must exist; nothing is at {path.absolute()}. Write {name!r} for the file of that name in the "
