@@ -82,7 +82,7 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["schema_version"] == 2
-    assert (found["verdict"]["level"], found["repeats"], len(found["run_key"])) == ("leak", 1, 32)
+    assert (found["verdict"]["level"], found["repeats"], len(found["run_key"])) == ("leak", 5, 32)
     stopped = next(remedy for remedy in found["remedies"] if remedy["defense"] == "gaussian-noise(sigma=200.0)")
     assert 0 < stopped["stops"] <= stopped["of"]
     assert stopped["utility_change"]["metric"] == "test_accuracy"

@@ -30,7 +30,7 @@ class Source:
     transcript: Path | None = None
     truth: Path | None = None
     attacks: tuple[str, ...] = ()
-    repeats: int = 1
+    repeats: int | None = None
 
     def given(self) -> Given | GivenCapture:
         if self.transcript is None and self.truth is not None:
@@ -50,7 +50,7 @@ class Source:
         for option, path in (("--transcript", self.transcript), ("--truth", self.truth)):
             named += [] if path is None else [option, str(path)]
         named += [word for name in self.attacks for word in ("--attack", name)]
-        named += ["--repeats", str(self.repeats)] if self.repeats > 1 else []
+        named += [] if self.repeats is None else ["--repeats", str(self.repeats)]
         return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 
 

@@ -53,8 +53,7 @@ def app(context: click.Context) -> None:
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
-    default=1,
-    help="Runs that each finding is decided on; all but the first use the ideal cipher. Under noise, take 5.",
+    help="Runs that each finding is decided on (5); all but the first use the ideal cipher.",
 )
 @click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
 @click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
@@ -67,7 +66,7 @@ def audit(
     json: str | None,
     fail_on: str,
     redact: bool,
-    repeats: int,
+    repeats: int | None,
     run_key: str | None,
     in_process: bool,
 ) -> ExitCode:

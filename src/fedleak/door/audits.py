@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fedleak.door.given import Source
 
 PAGE, TRANSCRIPTS = "report.html", "transcripts"
+REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
 
 
 def audit(
@@ -40,7 +41,7 @@ def audit(
     defenses: Defenses | None = None,
     attacks: Sequence[str] | None = None,
     run_key: str | None = None,
-    repeats: int = 1,
+    repeats: int | None = None,
     in_process: bool = False,
     out: str | os.PathLike[str] | None = None,
     redact: bool = False,
@@ -52,8 +53,9 @@ def audit(
     ``scenario``: the path of a TOML file, a dictionary of its shape, a ``Scenario``, or a data frame; the built-in one
     if left out. ``defenses`` (names, or dictionaries of a name and parameters) and ``attacks`` (names) replace those
     that it names. ``run_key``, as a report names it, repeats an audit. ``repeats``: how many runs each finding is
-    decided on. ``out`` is a folder for the reports and transcripts, ``redact`` leaves true values out of what is
-    written there. ``progress=print`` tells what is done. ``in_process`` runs attacks beside the data, for a debugger.
+    decided on, 5 by default. ``out`` is a folder for the reports and transcripts, ``redact`` leaves true values out of
+    what is written there. ``progress=print`` tells what is done. ``in_process`` runs attacks beside the data, for a
+    debugger.
 
     ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
 
@@ -111,7 +113,7 @@ def carry_out(
     wanted: Given | GivenCapture,
     *,
     key: RunKey | None,
-    repeats: int,
+    repeats: int | None,
     in_process: bool,
     out: Path | None,
     redact: bool,
@@ -130,7 +132,7 @@ def carry_out(
         run_key=key,
         isolated=not in_process,
         left_out=planned.left_out,
-        repeats=repeats,
+        repeats=(1 if planned.is_over else REPEATS) if repeats is None else repeats,
     )
     interrupted = False
     try:

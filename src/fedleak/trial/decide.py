@@ -146,7 +146,7 @@ def _over_runs(scores: Sequence[Score]) -> Score:
     value, gains = fmean(score.value for score in scores), [score.gain for score in scores]
     half = float(stdtrit(len(gains) - 1, 0.975)) * stdev(gains) / len(gains) ** 0.5
     baseline, n = fmean(score.baseline for score in scores), sum(score.n for score in scores)
-    low = min(value - half, fmean(score.ci[0] for score in scores))
+    low = max(0.0, min(value - half, fmean(score.ci[0] for score in scores)))  # no metric is below 0
     high = max(value + half, fmean(score.ci[1] for score in scores))
     if scores[0].better is Better.HIGHER:
         high = min(high, 1.0)  # the best that such a metric can be
