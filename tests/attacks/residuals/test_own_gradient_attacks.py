@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,28 @@ def test_labels_by_sign_are_certain_within_the_safe_rounds():
     assert guess.status is Status.RECOVERED
     np.testing.assert_array_equal(guess.confidence, 1.0)
     np.testing.assert_array_equal(guess.values, result.truth.of(LABELS).values)
+
+
+def test_recovered_is_said_of_all_rows_or_not_at_all():
+    """The short last batch opens, the others do not: those labels are right, and they are a part."""
+    result = run(vertical({"bank": 2, "fintech": 8}, sealed(batch_size=20, epochs=1, learning_rate=0.01)))
+    guess = ResidualSign().run(seen(result, ("fintech",), LABELS), rng=RNG)
+    truth = result.truth.of(LABELS)
+    assert 0 < len(guess.ids) < len(truth.ids)
+    assert guess.status is Status.PARTIAL
+    by_row = dict(zip(truth.ids.tolist(), truth.values[:, 0].tolist(), strict=True))
+    assert [by_row[int(row)] for row in guess.ids] == guess.values[:, 0].tolist()
+
+
+@pytest.mark.parametrize("attack", [ResidualRecovery, ResidualSign])
+def test_a_batch_that_is_told_twice_counts_once(attack):
+    result = run(vertical({"bank": 2, "fintech": 8}, sealed(batch_size=8)))
+    target = RESIDUALS if attack is ResidualRecovery else LABELS
+    view = seen(result, ("fintech",), target)
+    twice = replace(view, messages=[message for message in view.messages for _ in range(2)])
+    once, again = (attack().run(one, rng=RNG) for one in (view, twice))
+    assert np.array_equal(once.ids, again.ids)
+    assert np.array_equal(once.values, again.values)
 
 
 def test_labels_beyond_the_safe_rounds_are_offered_with_less_confidence():

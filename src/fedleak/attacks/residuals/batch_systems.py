@@ -87,6 +87,7 @@ def batch_systems(view: View) -> Iterator[BatchSystem]:
     exact, n_independent = all(member.is_exact for member in members), _n_independent(members)
     for message in view.at(linear.BATCH):
         if message.round in rounds and isinstance(message.payload, Array):
+            rounds.remove(message.round)  # who sends the batch to each partner says nothing new the second time
             ids = np.asarray(message.payload.values, dtype=np.int64)
             rows = np.hstack([member.rows(ids) for member in members])
             gradient = np.concatenate([member.gradient(message.round, ids) for member in members])

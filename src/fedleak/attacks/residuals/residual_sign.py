@@ -28,9 +28,11 @@ from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
+from fedleak.core.payload import Array
 from fedleak.core.steps import DATA_ROLES
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
+from fedleak.protocols.linear import vocabulary as linear
 from fedleak.theory.condition import Assessment, State, no_noise
 from fedleak.theory.label_signs import (
     LabelBySign,
@@ -63,7 +65,7 @@ class ResidualSign(Attack):
             return _guess(view, *sum_known(iter(solved)))
         ids, rounds, residuals = first_known(iter(solved), silent=silent)
         found = _guess(view, ids, rounds, residuals)
-        proves = found.status is Status.RECOVERED and starts_as_declared(view.facts, rounds, residuals)
+        proves = _vouched_for(view.facts, rounds) and starts_as_declared(view.facts, rounds, residuals)
         if not proves or contradicts_bound(view.facts, OwnScore(view)):
             return found
         return replace(found, certificate=_proof([batch for batch in solved if batch.round in set(rounds.tolist())]))
@@ -99,11 +101,23 @@ def safe_rounds_of(facts: Facts) -> int | None:
     return rule(facts.learning_rate, first_score, facts.max_row_norm)
 
 
+def _vouched_for(facts: Facts, rounds: IntArray) -> bool:
+    """Whether the theorem says that residuals of these rounds have the labels' signs."""
+    safe = safe_rounds_of(facts)
+    clean = no_noise(facts).state is State.HOLDS
+    return safe is not None and clean and bool(len(rounds)) and int(rounds.max()) < safe
+
+
+def _n_rows(view: View) -> int:
+    """That took part in any batch."""
+    batches = [m.payload.values for m in view.at(linear.BATCH) if isinstance(m.payload, Array)]
+    return len(np.unique(np.concatenate(batches))) if batches else 0
+
+
 def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -> Guess:
     safe = safe_rounds_of(view.facts)
     noise = view.facts.outside_noise or 0.0
-    clean = no_noise(view.facts).state is State.HOLDS
-    within = safe is not None and clean and int(rounds.max(initial=-1)) < safe
+    whole = len(ids) == _n_rows(view)  # recovered is said of all rows or not at all
     evidence = {
         "rows judged": len(ids),
         "safe rounds T": None if safe == ALWAYS else safe,
@@ -115,7 +129,7 @@ def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -
         return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, np.empty((0, 1)), evidence=evidence, why=why)
     return Guess(
         view.target,
-        Status.RECOVERED if within else Status.PARTIAL,
+        Status.RECOVERED if whole and _vouched_for(view.facts, rounds) else Status.PARTIAL,
         ids,
         (residuals < 0).astype(float)[:, None],
         confidence=_confidence(residuals, rounds, safe, noise)[:, None],
