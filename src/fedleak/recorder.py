@@ -15,7 +15,7 @@ Needs numpy and the standard library alone, so that it runs inside any framework
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
@@ -73,6 +73,9 @@ class Recorder:
             self._check_party(name)
         self._protocol = protocol
         self._own_steps, self._own_records = frozenset(own_steps), frozenset(own_records)
+        words = vocabularies()  # once: a training sends thousands of messages
+        self._known_steps = {step.name for one in words for step in one.steps}
+        self._known_records = tuple(record for one in words for record in one.records)
         self._tables: dict[str, Table] = {}
         self._truth_folder = None if truth is None else Path(truth)
         self._truth: dict[Secret, KeptSecret] = {}
@@ -93,7 +96,7 @@ class Recorder:
     def message(self, step: str, sender: str, receiver: str | None, payload: object, *, round: int) -> None:  # noqa: A002
         """What one party sent another; everybody if ``receiver`` is None or "*". Rounds count from 0, setup is -1."""
         self._check_open()
-        self._check_known("step", step, self._own_steps, _steps(), "own_steps")
+        self._check_known("step", step, self._own_steps, self._known_steps, "own_steps")
         to = EVERYONE if receiver is None else receiver
         for name in (sender,) if to == EVERYONE else (sender, to):
             self._check_party(name)
@@ -204,15 +207,13 @@ class Recorder:
 
     def _forms(self, name: str) -> tuple[type, ...]:
         """The forms of a known record; none for a name of one's own."""
-        known = [record for words in vocabularies() for record in words.records]
-        forms = tuple(record.payload for record in known if record.covers(name))
+        forms = tuple(record.payload for record in self._known_records if record.covers(name))
         if not forms:
-            self._check_known("record", name, self._own_records, {record.name: None for record in known}, "own_records")
+            known = [record.name for record in self._known_records]
+            self._check_known("record", name, self._own_records, known, "own_records")
         return forms
 
-    def _check_known(
-        self, what: str, name: str, own: frozenset[str], known: Mapping[str, object], declared_as: str
-    ) -> None:
+    def _check_known(self, what: str, name: str, own: frozenset[str], known: Collection[str], declared_as: str) -> None:
         if name not in known and name not in own:
             hint = nearest(name, [*known, *own])
             raise UnknownNameError(
@@ -231,10 +232,6 @@ class Recorder:
 
 def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
-
-
-def _steps() -> dict[str, None]:
-    return {step.name: None for words in vocabularies() for step in words.steps}
 
 
 def _default_column(name: str) -> str:
@@ -292,8 +289,4 @@ def _checked_round(number: object) -> int:
 
 
 def _values(table: Table) -> SecretValues:
-    values = np.asarray(table.values, dtype=np.float64)
-    ranges = (
-        np.column_stack([values.min(axis=0), values.max(axis=0)]) if len(values) else np.zeros((values.shape[1], 2))
-    )
-    return SecretValues(row_ids(table.ids, "ids"), table.columns, values, ranges)
+    return SecretValues.spanning(row_ids(table.ids, "ids"), table.columns, np.asarray(table.values, dtype=np.float64))

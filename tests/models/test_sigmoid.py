@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedleak.core.facts import SIGMOIDS
 from fedleak.models.sigmoid import (
     CUBIC,
     CUBIC_SAFE_SCORE,
@@ -70,3 +71,7 @@ def test_sign_is_the_label_below_the_safe_score() -> None:
         assert np.all(np.sign(residual(z, np.full_like(z, sign), Approximation.CUBIC)) == -sign)
     beyond = residual(np.array([3.3]), np.array([1.0]), Approximation.CUBIC)
     assert beyond[0] > 0  # the bound is tight
+
+
+def test_public_facts_know_every_approximation():
+    assert {member.value for member in Approximation} == set(SIGMOIDS)

@@ -108,6 +108,7 @@ def test_a_line_about_claims_that_nothing_checks_does_not_say_no_leak():
 
 def test_no_leak_is_not_green_where_an_attack_failed():
     failed = replace(CLEAN, attack="residual-sign", outcome=Outcome.ERRORED)
+    assert report(CLEAN, failed).in_words().startswith("not complete: 1 of 2 findings failed")
     top = statement(report(CLEAN, failed))
     assert (top.level, top.tone, top.in_a_word) == ("Not complete", "unmeasured", "inconclusive")
     assert top.headline.endswith("But 1 attack failed.")

@@ -114,9 +114,8 @@ class Guess(Value):
     candidates: tuple[FloatArray, ...] = ()
     evidence: Mapping[str, ScalarValue] = field(default_factory=dict)
     why: str = ""
-    certificate: str = (
-        ""  # what in the view alone proves the answer: a ciphertext that opens, a solution that is unique
-    )
+    # What in the view alone proves the answer: a ciphertext that opens, a solution that is unique.
+    certificate: str = ""
 
     def __post_init__(self) -> None:
         if self.values.ndim < 2 or len(self.ids) != len(self.values):

@@ -4,7 +4,7 @@ of a size that real training has, and a name must be one that a report can show.
 from __future__ import annotations
 
 from fedleak.core.errors import nearest_or_list
-from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.facts import EXACT, INITIALISATIONS, SIGMOIDS, Facts, PartyFacts
 from fedleak.core.transcript import EVERYONE
 
 MAX_NAME_CHARS = 64
@@ -21,11 +21,8 @@ _OF_ALL: dict[str, tuple[float, float]] = {
     "key_bits": (1, _SMALL_COUNT),
     "fraction_bits": (0, _SMALL_COUNT),
 }
-# What theory knows by name; another word is a slip, and would silently keep attacks from being tried.
-_WORDS = {
-    "initialisation": ("zero", "xavier", "kaiming", "normal"),
-    "approximation": ("taylor", "cubic", "piecewise", "exact"),
-}
+# Another word is a slip, and would silently keep attacks from being tried.
+_WORDS = {"initialisation": INITIALISATIONS, "approximation": (*SIGMOIDS, EXACT)}
 _OF_A_PARTY: dict[str, tuple[float, float]] = {
     "n_features": (0, _COUNT),
     "n_rows": (0, _COUNT),

@@ -15,6 +15,11 @@ from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.core.steps import DATA_ROLES, Role
 
+# What theory knows by name. ``EXACT``: a model without a sigmoid, whose residual is its score minus its label.
+INITIALISATIONS = ("zero", "xavier", "kaiming", "normal")
+SIGMOIDS = ("taylor", "cubic", "piecewise")
+EXACT = "exact"
+
 
 @dataclass(frozen=True)
 class PartyFacts:

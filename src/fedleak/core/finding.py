@@ -242,6 +242,9 @@ class Report(Tabular):
         n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in self.findings)
         if n_unchecked:
             return f"not checked: {n_unchecked} of {among} answered, with no truth that could tell whether rightly"
+        n_failed = sum(finding.outcome is Outcome.ERRORED for finding in self.findings)
+        if n_failed:
+            return f"not complete: {n_failed} of {among} failed, and what they would have shown is not known"
         measured = sum(finding.outcome is Outcome.NO_LEAK for finding in self.findings)
         return f"no leak in {among}, {measured} of them measured"
 

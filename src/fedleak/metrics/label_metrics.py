@@ -7,6 +7,8 @@ it does not. A row without a guess stands between. Of equally good candidates, t
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
@@ -35,8 +37,8 @@ class RankMetric(Metric):
         found = ranking_of(answered)
         return None if found is None else self.score_of(found, rng)
 
-    def score_of(self, ranking: Ranking, rng: np.random.Generator) -> Score:
-        raise NotImplementedError
+    @abstractmethod
+    def score_of(self, ranking: Ranking, rng: np.random.Generator) -> Score: ...
 
     def share(self, hits: float, n: int, baseline: float) -> Score:
         return Score(self.name, hits / n, baseline, self.better, share_interval(hits, n), n)

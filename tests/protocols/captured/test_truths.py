@@ -15,7 +15,7 @@ from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.errors import DataError
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured
-from fedleak.core.whole.truth import Truth
+from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.protocols.captured.captured import NO_TRUTH, WITH_TRUTH
 from fedleak.protocols.captured.derived_truth import derived_truth
@@ -66,24 +66,22 @@ def test_derived_truths_of_rows():
     result = run(federation)
     records = result.truth.of(Secret(SecretKind.RECORDS, "clinic"))
     assert records.values.shape == (6, 4)
-    from fedleak.protocols.captured.truth_file import secret_values
-
     given = {}
     for party in federation.parties[:3]:
         ids, own = party.train.ids, party.train
-        given[Secret(SecretKind.FEATURES, party.name)] = secret_values(ids, party.columns, own.features)
-        given[Secret(SecretKind.LABELS, party.name)] = secret_values(ids, ("label",), own.labels[:, None].astype(float))
+        given[Secret(SecretKind.FEATURES, party.name)] = SecretValues.spanning(ids, party.columns, own.features)
+        given[Secret(SecretKind.LABELS, party.name)] = SecretValues.spanning(
+            ids, ("label",), own.labels[:, None].astype(float)
+        )
     check_same(derived_truth(Truth(given), Captured(result.transcript, result.locals)), result.truth)
 
 
 def test_derived_truths_of_predictions():
     federation = unit_federation({"bank": 2, "fintech": 2}, PredictionSettings(model="tree", unit_box=False))
     result = run_prediction(federation)
-    from fedleak.protocols.captured.truth_file import secret_values
-
     given = Truth(
         {
-            Secret(SecretKind.FEATURES, p.name): secret_values(p.train.ids, p.columns, p.train.features)
+            Secret(SecretKind.FEATURES, p.name): SecretValues.spanning(p.train.ids, p.columns, p.train.features)
             for p in federation.parties
         }
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -41,6 +42,13 @@ class SecretValues(Value):
         object.__setattr__(self, "ids", freeze(self.ids))
         object.__setattr__(self, "values", freeze(self.values))
         object.__setattr__(self, "ranges", freeze(self.ranges))
+
+    @classmethod
+    def spanning(cls, ids: IntArray, columns: tuple[str, ...], values: FloatArray) -> Self:
+        """Of a table whose columns range over what they hold."""
+        if not len(values):
+            return cls(ids, columns, values, np.zeros((len(columns), 2)))
+        return cls(ids, columns, values, np.column_stack([values.min(axis=0), values.max(axis=0)]))
 
     @property
     def cell_shape(self) -> tuple[int, ...]:

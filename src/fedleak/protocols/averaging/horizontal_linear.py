@@ -140,12 +140,14 @@ def _one_round(
 
 
 def _truth(parties: Sequence[Party]) -> Truth:
-    found = {}
-    for party in parties:
-        values = party.train.features
-        ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
-        found[Secret(SecretKind.FEATURES, party.name)] = SecretValues(party.train.ids, party.columns, values, ranges)
-    return Truth(found)
+    return Truth(
+        {
+            Secret(SecretKind.FEATURES, party.name): SecretValues.spanning(
+                party.train.ids, party.columns, party.train.features
+            )
+            for party in parties
+        }
+    )
 
 
 def _utility(parties: Sequence[Party], weights: FloatArray) -> dict[str, float]:

@@ -250,5 +250,4 @@ def _records(part: Slice) -> FloatArray:
 
 
 def _values(columns: tuple[str, ...], values: FloatArray) -> SecretValues:
-    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)])
-    return SecretValues(np.arange(len(values)), columns, values, ranges)
+    return SecretValues.spanning(np.arange(len(values)), columns, values)

@@ -6,7 +6,7 @@ hold rows of their own; what was served of a model that predicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import DataError
-from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.facts import SIGMOIDS, Facts, PartyFacts
 from fedleak.core.payload import Array, ModelSpec, Table
 from fedleak.core.steps import DATA_ROLES
 from fedleak.core.whole.federation import Party, Slice
@@ -23,7 +23,7 @@ from fedleak.core.whole.truth import KeptSecret, SecretValues, Served, Truth
 from fedleak.models.interpret import interpret
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
-from fedleak.protocols.captured.inference import SIGMOIDS
+from fedleak.protocols.captured.holdings import rows_sent
 from fedleak.protocols.linear.linear_outcome import RoundLog, gram_values, weight_secrets
 from fedleak.protocols.linear.vocabulary import BATCH, RESIDUALS, WEIGHTS, LinearFacts
 from fedleak.protocols.prediction.vocabulary import CONFIDENCES, MODEL, REQUEST
@@ -47,7 +47,7 @@ def derived_truth(given: Truth | None, captured: Captured) -> Truth:
 
 def without_weights(captured: Captured) -> tuple[str, ...]:
     """Parties of a training in batches whose part of the scores nobody can compute: their weights are not recorded."""
-    if next(_batches(captured), None) is None:
+    if next(rows_sent(captured, BATCH), None) is None:
         return ()
     parties = [party.name for party in captured.transcript.facts.parties if _may_hold_columns(party)]
     return tuple(name for name in parties if not any(r.name == WEIGHTS.name for r in captured.locals.get(name, ())))
@@ -82,11 +82,8 @@ def _nothing() -> SecretValues:
 
 
 def _of_these(labels: SecretValues, ids: IntArray, owner: str) -> FloatArray:
-    position = positions_of(labels.ids)
-    missing = [int(row) for row in ids if int(row) not in position]
-    if missing:
-        raise DataError(f"the truth must have a label for every row of {owner}; row {missing[0]} has none")
-    return labels.values[[position[int(row)] for row in ids], 0]
+    found = _Places(labels.ids, f"the truth must have a label for every row of {owner}").of(ids)
+    return labels.values[found, 0]
 
 
 def _of_rows(holders: Sequence[Party]) -> dict[Secret, KeptSecret]:
@@ -129,40 +126,36 @@ def _logged(
     with_columns = [party.name for party in facts.parties if _may_hold_columns(party)]
     whole = {party.name for party in known} >= set(with_columns)
     labels = next((party for party in parties if party.train.labels is not None), None)
+    places = {party.name: _Places.in_truth_of(party) for party in parties}
     log = RoundLog([party.name for party in known])
-    for number, ids in _batches(captured):
+    for number, ids in rows_sent(captured, BATCH):
         if not all(number in weights[party.name] for party in known):
             continue
-        rows = {party.name: _rows(party, ids) for party in known}
-        scores = [rows[party.name] @ weights[party.name][number] for party in known]
+        scores = [party.train.features[places[party.name].of(ids)] @ weights[party.name][number] for party in known]
         residuals = None
-        if whole and labels is not None:
-            residuals = _residuals(np.sum(scores, axis=0), _labels(labels, ids), facts)
+        if whole and labels is not None and labels.train.labels is not None:
+            own = np.asarray(labels.train.labels, dtype=np.float64)[places[labels.name].of(ids)]
+            residuals = _residuals(np.sum(scores, axis=0), own, facts)
         log.add(number, ids, residuals, scores)
     return log.secrets()
 
 
-def _batches(captured: Captured) -> Iterator[tuple[int, IntArray]]:
-    for message in captured.transcript.messages:
-        if message.step == BATCH.name and isinstance(message.payload, Array):
-            yield message.round, np.asarray(message.payload.values, dtype=np.int64)
+class _Places:
+    """Where rows stand, looked up for many batches; ``rule`` is what a row breaks that is not there."""
 
+    def __init__(self, ids: IntArray, rule: str) -> None:
+        self._position = positions_of(ids)
+        self._rule = rule
 
-def _at(party: Party, ids: IntArray) -> list[int]:
-    position = positions_of(party.train.ids)
-    missing = [int(row) for row in ids if int(row) not in position]
-    if missing:
-        raise DataError(f"the truth of {party.name} must have every row of a batch; row {missing[0]} is not there")
-    return [position[int(row)] for row in ids]
+    @classmethod
+    def in_truth_of(cls, party: Party) -> _Places:
+        return cls(party.train.ids, f"the truth of {party.name} must have every row of a batch")
 
-
-def _rows(party: Party, ids: IntArray) -> FloatArray:
-    return party.train.features[_at(party, ids)]
-
-
-def _labels(party: Party, ids: IntArray) -> FloatArray:
-    assert party.train.labels is not None
-    return np.asarray(party.train.labels, dtype=np.float64)[_at(party, ids)]
+    def of(self, ids: IntArray) -> list[int]:
+        missing = [int(row) for row in ids if int(row) not in self._position]
+        if missing:
+            raise DataError(f"{self._rule}; row {missing[0]} is not there")
+        return [self._position[int(row)] for row in ids]
 
 
 def _residuals(scores: FloatArray, labels: FloatArray, facts: Facts) -> FloatArray | None:
@@ -189,11 +182,7 @@ def _of_predicted(given: Truth, captured: Captured) -> dict[Secret, KeptSecret]:
 
 
 def _requested(captured: Captured) -> IntArray:
-    asked = [
-        np.asarray(message.payload.values, dtype=np.int64)
-        for message in captured.transcript.messages
-        if message.step == REQUEST.name and isinstance(message.payload, Array)
-    ]
+    asked = [ids for _, ids in rows_sent(captured, REQUEST)]
     return np.concatenate(asked) if asked else np.zeros(0, dtype=np.int64)
 
 
@@ -210,5 +199,6 @@ def _served(parties: Sequence[Party], captured: Captured) -> Served | None:
     confidences = np.concatenate(answers)
     if set(columns) != set(model.columns) or len(confidences) != len(ids):
         return None
-    rows = np.hstack([_rows(party, ids) for party in parties if party.columns])
+    wide = [party for party in parties if party.columns]
+    rows = np.hstack([party.train.features[_Places.in_truth_of(party).of(ids)] for party in wide])
     return Served(models[0], Table(model.columns, ids, model.arrange(rows, columns)), confidences)

@@ -5,11 +5,14 @@ The capabilities of a coalition are inferred from this and the public facts alon
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedleak.core.payload import ModelSpec, Payload
+import numpy as np
+
+from fedleak.core.arrays import IntArray
+from fedleak.core.payload import Array, ModelSpec, Payload
 from fedleak.core.steps import RecordName, Step
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND
 from fedleak.core.whole.run import Captured
@@ -75,6 +78,13 @@ class CoalitionHoldings:
     def models(self) -> Iterable[tuple[str, str]]:
         """Kind and form of output of each model that a member received."""
         return {(one.model, one.model_output) for one in self.received if one.payload is ModelSpec}
+
+
+def rows_sent(captured: Captured, step: Step[Any]) -> Iterator[tuple[int, IntArray]]:
+    """The row ids of every message of a step, with its round."""
+    for message in captured.transcript.messages:
+        if message.step == step.name and isinstance(message.payload, Array):
+            yield message.round, np.asarray(message.payload.values, dtype=np.int64).ravel()
 
 
 def holdings_of(captured: Captured, clients: Collection[str] = ()) -> Holdings:

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedleak.core.adversary import Capability
-from fedleak.core.facts import Facts
+from fedleak.core.facts import EXACT, SIGMOIDS, Facts
 from fedleak.core.payload import CipherArray
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, RecordName, Step
-from fedleak.models.sigmoid import Approximation
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.captured.holdings import CoalitionHoldings, Holdings
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.prediction import vocabulary as prediction
-
-EXACT = "exact"  # the approximation of a model whose residual is its score minus its label
-SIGMOIDS = frozenset(approximation.value for approximation in Approximation)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import DataError, listed
 from fedleak.core.facts import Facts
-from fedleak.core.payload import Array, Scalar, Table
+from fedleak.core.payload import Scalar, Table
 from fedleak.core.steps import DATA_ROLES, FEATURES, Role
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.data.sources.text_files import existing_file, read_delimited
-from fedleak.protocols.linear.linear_outcome import secret_values
+from fedleak.protocols.captured.holdings import rows_sent
 from fedleak.protocols.linear.vocabulary import BATCH
 from fedleak.protocols.prediction.vocabulary import COLUMNS, REQUEST
 from fedleak.storage.capture_and_truth import load_truth
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ID, LABEL, OF = "id", "label", ":"
+NONE = np.zeros(0, dtype=np.int64)
 EXACT = 2.0**53  # beyond, numbers of a file are no longer told apart
 
 
@@ -44,29 +45,20 @@ def read_truth(path: Path, captured: Captured) -> Truth:
     return found
 
 
-ROWS_OF = {SecretKind.FEATURES: (BATCH.name, REQUEST.name), SecretKind.LABELS: (BATCH.name,)}
+ROWS_OF = {SecretKind.FEATURES: (BATCH, REQUEST), SecretKind.LABELS: (BATCH,)}
 
 
 def _check_rows(path: Path, truth: Truth, captured: Captured) -> None:
     """Held against other rows, whatever leaked would look like no leak."""
-    rows = {step: _rows_at(step, captured) for step in (BATCH.name, REQUEST.name)}
+    rows = {step: [ids for _, ids in rows_sent(captured, step)] for step in (BATCH, REQUEST)}
     for secret in truth.secrets:
         for step in ROWS_OF.get(secret.kind, ()):
-            missing = np.setdiff1d(rows[step], truth.of(secret).ids)
+            missing = np.setdiff1d(np.concatenate(rows[step] or [NONE]), truth.of(secret).ids)
             if len(missing):
                 raise DataError(
                     f"{path}: the truth must have the {secret} for every row of {step}, under the transcript's row "
                     f"ids; row {missing[0]} is not there"
                 )
-
-
-def _rows_at(step: str, captured: Captured) -> IntArray:
-    found = [
-        np.asarray(message.payload.values, dtype=np.int64).ravel()
-        for message in captured.transcript.messages
-        if message.step == step and isinstance(message.payload, Array)
-    ]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
 def _from_csv(path: Path, captured: Captured) -> Truth:
@@ -91,7 +83,7 @@ def _from_csv(path: Path, captured: Captured) -> Truth:
 def _cells(path: Path, frame: pd.DataFrame, ids: IntArray, columns: Mapping[str, str]) -> SecretValues:
     """``columns``: the file's name of each of the secret's columns."""
     values = np.column_stack([_numbers(path, frame, name) for name in columns.values()])
-    return secret_values(ids, tuple(columns), values)
+    return SecretValues.spanning(ids, tuple(columns), values)
 
 
 def _numbers(path: Path, frame: pd.DataFrame, name: str) -> AnyArray:

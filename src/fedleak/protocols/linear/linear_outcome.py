@@ -46,18 +46,13 @@ class RoundLog:
         return found
 
     def _values(self, name: str, parts: list[FloatArray]) -> SecretValues:
-        return secret_values(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
-
-
-def secret_values(ids: IntArray, columns: tuple[str, ...], values: FloatArray) -> SecretValues:
-    ranges = np.column_stack([values.min(axis=0), values.max(axis=0)]) if len(values) else np.zeros((len(columns), 2))
-    return SecretValues(ids, columns, values, ranges)
+        return SecretValues.spanning(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
 
 
 def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
     assert active.train.labels is not None
     secrets: dict[Secret, KeptSecret] = {
-        Secret(SecretKind.LABELS, active.name): secret_values(
+        Secret(SecretKind.LABELS, active.name): SecretValues.spanning(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
         **log.secrets(),
@@ -65,7 +60,7 @@ def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
     for party in (active, *passive):
         if party.columns:
             secrets[Secret(SecretKind.GRAM, party.name)] = partial(gram_values, party)
-            secrets[Secret(SecretKind.FEATURES, party.name)] = secret_values(
+            secrets[Secret(SecretKind.FEATURES, party.name)] = SecretValues.spanning(
                 party.train.ids, party.columns, party.train.features
             )
     return Truth(secrets)
@@ -78,7 +73,7 @@ def gram_values(party: Party) -> SecretValues:
     columns = tuple(f"row {row}" for row in ids)
     n_scored = MAX_GRAM_CELLS // max(len(ids), 1)
     if n_scored >= len(ids):
-        return secret_values(ids, columns, features @ features.T)
+        return SecretValues.spanning(ids, columns, features @ features.T)
     n_scored = max(n_scored, 1)
     scored = np.sort(np.random.default_rng(SAMPLE_SEED).permutation(len(ids))[:n_scored])
     sampled = f"{n_scored} of {len(ids)} rows, drawn at random, with all rows"

@@ -12,13 +12,11 @@ import numpy as np
 
 from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
-from fedleak.core.facts import Facts, PartyFacts
+from fedleak.core.facts import INITIALISATIONS, Facts, PartyFacts
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.crypto.cipher import check_key_bits
 from fedleak.protocols.linear.vocabulary import RESIDUALS, LinearFacts, LinearResidual
-
-INITIALISATIONS = ("zero", "xavier", "kaiming", "normal")
 
 
 @dataclass(frozen=True)
