@@ -6,6 +6,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from fedleak.core.adversary import Secret, SecretKind, Symmetry
 from fedleak.core.attack import Guess, Status
@@ -15,8 +16,9 @@ from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned
 from fedleak.metrics.cell_metrics import CellsRecovered, MeanError, SquaredError, recovered_share
+from fedleak.metrics.exact_shares import share_interval
 from fedleak.metrics.label_metrics import LabelAccuracy
-from fedleak.metrics.metric import Answered, CellMetric
+from fedleak.metrics.metric import Answered, CellMetric, mean_interval
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -173,6 +175,23 @@ def test_matching_columns_flatters_and_the_baseline_has_it_too():
     assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
 
 
+@pytest.mark.parametrize("metric", [CellsRecovered(), MeanError()])
+def test_matching_rows_flatters_and_the_baseline_has_it_too(metric):
+    """Rows of three bits, right in every column's share of ones and in nothing else: some order of them fits well."""
+    rng = np.random.default_rng(6)
+    order = frozenset({Symmetry.ROW_ORDER})
+    gains, leaks = [], 0
+    for _ in range(60):
+        cells = rng.integers(0, 2, (16, 3)).astype(float)
+        found = score(metric, guess(FEATURES, rng.permuted(cells, axis=0)), truth(cells), up_to=order)
+        in_place = score(metric, guess(FEATURES, cells), truth(cells))
+        assert abs(found.baseline - in_place.baseline) > 0.1, "matching is worth a lot here"
+        gains.append(found.gain)
+        leaks += found.beats_baseline
+    assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
+    assert leaks <= 6
+
+
 def test_a_rotation_is_undone_where_declared():
     rng = np.random.default_rng(4)
     cells = rng.standard_normal((12, 3))
@@ -191,6 +210,30 @@ def test_the_interval_covers_the_true_rate_about_as_often_as_it_says():
         low, high = score(LabelAccuracy(), guess(LABELS, made), truth(labels)).ci
         covered += low <= 0.7 <= high
     assert 85 <= covered <= 100
+
+
+@pytest.mark.parametrize("n", [400, 2500])
+def test_an_interval_of_a_mean_is_that_of_95_percent(n):
+    """1.96 standard errors to either side of a mean of many rows; at 90 % they would be 1.64. Above 2,000 rows, blocks
+    of them are resampled."""
+    rng = np.random.default_rng(7)
+    halves = []
+    for _ in range(20):
+        rows = rng.random(n)
+        low, high = mean_interval(rows, rng)
+        halves.append((high - low) / 2 / (rows.std() / np.sqrt(n)))
+        assert low < rows.mean() < high
+    assert np.mean(halves) == pytest.approx(1.96, abs=0.06)
+
+
+def test_exact_intervals_leave_out_a_fortieth_at_either_end():
+    """Clopper and Pearson by its definition: at the low end, so many hits or more have a probability of 2.5 %."""
+    for hits, n in [(1, 8), (7, 20), (455, 500)]:
+        low, high = share_interval(hits, n)
+        assert binom.sf(hits - 1, n, low) == pytest.approx(0.025, abs=1e-9)
+        assert binom.cdf(hits, n, high) == pytest.approx(0.025, abs=1e-9)
+    assert share_interval(0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))
+    assert share_interval(10, 10) == (pytest.approx(0.025**0.1), 1.0)
 
 
 def test_a_guess_of_the_wrong_width_is_refused():

@@ -114,3 +114,18 @@ def test_a_sigmoid_of_each_class_gives_an_equation_a_class() -> None:
     rows = rng.random((5, 4))
     (equations,) = linear_equations(model, model.confidences(rows), rows[:, :1], np.array([0]), np.array([1, 2, 3]))
     np.testing.assert_allclose(equations.right @ equations.matrix, rows[:, 1:], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_takes_one_path_and_it_is_the_trees_own(seed: int) -> None:
+    """On thresholds too, where rows of whole numbers often are: the left branch has the threshold, not the right."""
+    tree = example_2_tree()
+    thresholds = np.array([30.0, 3000.0, 5000.0, 4.0])
+    rows = thresholds + np.random.default_rng(seed).integers(-1, 2, (200, 4))
+    paths = tree_paths(tree)
+    everything = paths.matching(rows, np.arange(4))
+    assert (everything.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(paths.leaves[everything.argmax(axis=1)], tree.leaves_of(rows))
+    for known in (OWN, HIDDEN):
+        possible = candidate_paths(paths, rows[:, known], known, tree.confidences(rows))
+        assert (possible & everything).any(axis=1).all(), "the true path is never excluded"

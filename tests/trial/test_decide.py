@@ -100,6 +100,27 @@ def test_severity_is_the_share_of_the_way_to_a_perfect_answer(value, grade):
     assert severity(accuracy(value), SecretKind.GRAM) is min(grade, Severity.MEDIUM)
 
 
+@pytest.mark.parametrize("better", list(Better))
+@pytest.mark.parametrize("baseline", [0.2, 0.5, 0.875])
+@pytest.mark.parametrize(
+    ("share", "grade"),
+    [
+        (0.001, Severity.LOW),
+        (0.299, Severity.LOW),
+        (0.3, Severity.MEDIUM),
+        (0.799, Severity.MEDIUM),
+        (0.8, Severity.HIGH),
+        (1.0, Severity.HIGH),
+    ],
+)
+def test_severity_changes_at_three_and_eight_tenths_of_the_way(share, grade, baseline, better):
+    """The reports of last year and of this year use one scale: a line that moves by a hundredth is another scale."""
+    perfect = 1.0 if better is Better.HIGHER else 0.0
+    value = baseline + share * (perfect - baseline)
+    score = Score("any", value, baseline, better, (value, value), 100)
+    assert severity(score, SecretKind.LABELS) is grade
+
+
 def test_a_share_on_the_line_is_over_it_whatever_its_last_digit():
     score = Score("label-accuracy", 44 / 48, 28 / 48, Better.HIGHER, (0.8, 1.0), 48)
     assert score.gain / (1 - score.baseline) < 0.8, "16 of 20, in floating point"

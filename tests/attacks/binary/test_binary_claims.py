@@ -86,6 +86,17 @@ def test_a_server_recovers_what_the_lattice_certifies():
     assert share == 1.0
 
 
+def test_a_server_does_not_call_recovered_what_the_lattice_leaves_open():
+    """The only table of zeros and ones with these products, and all labels found; but the columns generate half of the
+    whole numbers only, as they do under other codes, and nothing else shows that they are zeros and ones."""
+    rows = binary(6, 7, [6, 7, 56])
+    guess, share = answered(of_server(rows), ("hub",), "clinic+lab", learning_rate=0.2, batch_size=3, fraction_bits=44)
+    assert share == 1.0
+    assert np.isfinite(guess.values).all()
+    assert (guess.status, guess.certificate) == (Status.PARTIAL, "")
+    assert "not shown by anything else" in guess.why
+
+
 def test_a_column_that_nothing_corroborates_makes_no_recovery():
     """The own rows are zero in a column that holds zeros and twos elsewhere: it may be binary, and is not."""
     rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,3 +127,44 @@ def test_a_spent_budget_says_so():
     x = table(30, 20, 0)
     found = binary_tables(x.T @ x, 30, Budget(nodes=3000))
     assert found.outcome is Outcome.UNDETERMINED
+
+
+# Five rows whose columns, with the column of ones, have rank 5 and index 2: they generate half of the whole numbers.
+INDEX_TWO = [table(5, 5, [5, 5, seed]) for seed in (31, 85, 102, 345)]
+
+
+@pytest.mark.parametrize("x", INDEX_TWO)
+def test_columns_that_do_not_generate_all_integers_certify_nothing(x):
+    """Full rank is not enough: a rotation of the sublattice may leave it in place and move the rows."""
+    found = binary_tables(x.T @ x, 5, Budget())
+    assert (found.rank, found.index_squared) == (5, 4)
+    assert found.outcome is Outcome.SEVERAL
+    one, other = found.tables
+    assert np.array_equal(one.T @ one, other.T @ other)
+    assert not np.array_equal(sorted_rows(one), sorted_rows(other))
+    for nodes in (0, 1, 10, 50, 100, 200, 500, 1000, 2000):
+        hurried = binary_tables(x.T @ x, 5, Budget(nodes))
+        assert hurried.outcome in (Outcome.SEVERAL, Outcome.UNDETERMINED)
+        assert "is unique" not in hurried.why
+
+
+@pytest.mark.parametrize("x", INDEX_TWO)
+def test_a_solver_that_was_stopped_proves_nothing(x, monkeypatch):
+    """It may still have a table to show: what it did not get to see could be another."""
+    solve = scipy.optimize.milp
+
+    def stopped(*arguments, **options):
+        found = solve(*arguments, **options)
+        found.x, found.status = (best[0] if best else found.x), 1  # the node limit; it never gets beyond the first
+        best.append(found.x)
+        return found
+
+    best = []
+    monkeypatch.setattr(scipy.optimize, "milp", stopped)
+    candidates = row_candidates(reduced_lattice(with_ones(x.T @ x, 5)), Budget())
+    tables, complete = select_rows(candidates, x.T @ x, 5, Budget())
+    assert (len(tables), complete) == (1, False)
+    found = binary_tables(x.T @ x, 5, Budget())
+    assert best, "the solver was asked"
+    assert found.outcome is Outcome.UNDETERMINED
+    assert len(found.tables) == 1

@@ -121,3 +121,17 @@ def test_noise_in_the_gram_matrix_grows_by_the_condition_only():
     found = solve(case)
     assert found.answer is Answer.UNIQUE
     assert np.abs(found.candidates[0] - rows).max() < 1e-9 * 100 * found.condition
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("with_weights", [True, False])
+def test_a_search_that_was_cut_short_never_calls_its_answer_the_only_one(seed, with_weights):
+    """A minimal pattern has several answers; wherever the search stops, what it has seen is not all."""
+    rows = table(7, 4, seed)
+    weights = table(1, 4, seed + 1)[0] if with_weights else None
+    case = problem(rows, cells(*rows.shape, seed, extra=0, with_weights=with_weights), weights=weights)
+    whole = solve(case)
+    assert whole.answer is Answer.SEVERAL
+    stopped = [invert(case, rng=np.random.default_rng(0), max_nodes=nodes) for nodes in range(1, whole.n_nodes)]
+    assert all(found.answer is not Answer.UNIQUE for found in stopped)
+    assert any(found.answer is Answer.BUDGET for found in stopped), "with one answer seen so far"

@@ -51,6 +51,13 @@ def test_with_recovery_the_mean_is_that_of_those_who_sent(dropouts):
         np.testing.assert_allclose(mean, np.mean(sent, axis=0), atol=1e-11)
 
 
+def test_keys_and_seeds_are_drawn_anew_in_every_round():
+    """A key that is opened in one round would open the rounds before."""
+    announced = [m.payload.items for m in trained().transcript.messages if m.step == "train.round-key"]
+    assert len({each["key"].data.tobytes() for each in announced}) == 9
+    assert len({each["commitment"].values.tobytes() for each in announced}) == 9
+
+
 def test_recovery_changes_nothing_where_nobody_is_lost():
     np.testing.assert_allclose(means(trained()), means(trained(recovery_threshold=0)), atol=1e-12)
 

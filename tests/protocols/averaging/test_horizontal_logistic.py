@@ -36,6 +36,24 @@ def test_a_masked_update_is_not_the_update():
         assert (vector != plain).all()
 
 
+@pytest.mark.parametrize("threshold", [0, 2])
+def test_no_mask_serves_twice(threshold):
+    """With one mask in two rounds, the difference of what a party sends is that of its updates, in the clear."""
+    rounds = 4
+    result = train(federation(TABLES, HorizontalLogisticSettings(rounds=rounds, recovery_threshold=threshold)))
+    sent = {m.sender: [] for m in result.transcript.messages if m.step == "train.masked-update"}
+    for message in result.transcript.messages:
+        if message.step == "train.masked-update":
+            sent[message.sender].append(message.payload.values)
+    for name in TABLES:
+        encoded = [
+            np.rint(np.ldexp(update, 40)).astype(np.int64).astype(np.uint64) for update in updates_of(result, name)
+        ]
+        masks = [vector - plain for vector, plain in zip(sent[name], encoded, strict=True)]
+        assert len(masks) == rounds
+        assert len({word for mask in masks for word in mask.tolist()}) == rounds * 5, "every word is a fresh one"
+
+
 def test_a_synchronised_update_is_the_gradient_of_the_quadratic_loss():
     fed = federation(TABLES, HorizontalLogisticSettings(rounds=1, learning_rate=0.02))
     result = train(fed)

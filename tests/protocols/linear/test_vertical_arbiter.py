@@ -10,6 +10,8 @@ import pytest
 from federations import run, sealed_arbiter, vertical
 from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
+from fedleak.crypto import fixed_point
+from fedleak.crypto.paillier_cipher import private_key_from_payload
 from fedleak.protocols import PROTOCOLS
 
 NAME = "vertical-logistic-arbiter"
@@ -77,11 +79,67 @@ def test_the_arbiter_opens_gradients_and_the_loss():
     assert losses[1][0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_equal_residuals_do_not_show_as_equal_ciphertexts():
-    """At zero weights there are two residuals only; without re-randomisation the labels would show."""
-    result = run(federation(sealed_arbiter(epochs=1, batch_size=24)))
-    message = next(m for m in result.transcript.messages if m.step == "train.encrypted-residual")
-    assert len({row.tobytes() for row in message.payload.data}) == 24
+def real_run():
+    """A round under Paillier, whose public key travels: what anybody can compute with it is computed here."""
+    settings = sealed_arbiter(cipher="paillier", epochs=1, batch_size=24, initialisation="xavier")
+    setup = federation(settings)
+    result = run(setup)
+    return setup, result, private_key_from_payload(records_of(result, "referee", "private-key")[0])
+
+
+def records_of(result, party: str, name: str) -> list:
+    return [record.value for record in result.locals[party] if record.name == name]
+
+
+def sent(result, step: str, sender: str):
+    return next(m.payload for m in result.transcript.messages if (m.step, m.sender) == (step, sender))
+
+
+def encoded(values) -> list[int]:
+    return [int(value) for value in fixed_point.encode(np.asarray(values), 40)]
+
+
+def test_the_passive_party_cannot_open_a_residual_by_trying():
+    """[[d]] is the passive party's own ciphertext plus what the active party knows: whoever guesses that, row by row,
+    adds it to its own ciphertext and compares bytes. Where the weights are known there are two guesses, the labels."""
+    setup, result, key = real_run()
+    own, residual = sent(result, "train.encrypted-score", "fintech"), sent(result, "train.encrypted-residual", "bank")
+    bank = setup.party("bank").train
+    batch = sent(result, "train.batch", "bank").values - 100
+    score = bank.features[batch] @ records(result, "bank", "weights")[0]
+    right = key.public.add_residues(own, encoded(0.25 * (score - 4.0 * bank.labels[batch] + 2.0)))
+    assert key.decrypt(right) == key.decrypt(residual), "the guess is right, and would be seen to be"
+    assert not (right.data == residual.data).all(axis=1).any()
+    assert len({row.tobytes() for row in residual.data}) == 24
+
+
+@pytest.mark.parametrize("party", ["bank", "fintech"])
+def test_who_knows_the_residuals_cannot_try_rows_on_a_gradient(party):
+    """A partner that colludes with the arbiter has [[d]] and the key; rows that it guesses give a gradient to compare."""
+    setup, result, key = real_run()
+    residual, gradient = (
+        sent(result, "train.encrypted-residual", "bank"),
+        sent(result, "train.encrypted-gradient", party),
+    )
+    rows = setup.party(party).train.features[sent(result, "train.batch", "bank").values - 100]
+    scaled = fixed_point.encode(rows / len(rows), 40)
+    right = key.public.add_residues(key.public.matvec(scaled.T, residual, scalar_fraction_bits=40), [0] * rows.shape[1])
+    assert key.decrypt(right) == key.decrypt(gradient)
+    assert not (right.data == gradient.data).all(axis=1).any()
+
+
+def test_who_knows_the_scores_cannot_try_scores_on_a_loss():
+    """The same of the loss, whose ingredients are the passive party's ciphertexts."""
+    setup, result, key = real_run()
+    own, squares = (sent(result, f"train.encrypted-{what}", "fintech") for what in ("score", "loss"))
+    loss = sent(result, "train.encrypted-loss", "bank")
+    bank = setup.party("bank").train
+    batch = sent(result, "train.batch", "bank").values - 100
+    known = bank.features[batch] @ records(result, "bank", "weights")[0] - 4.0 * bank.labels[batch] + 2.0
+    factor = fixed_point.encode(known[None, :] / len(batch), 40)
+    right = key.public.add(key.public.matvec(factor, own, scalar_fraction_bits=40), squares)
+    difference = (key.decrypt(loss)[0] - key.decrypt(right)[0]) % key.public.modulus
+    assert key.public.add_residues(right, [difference]).data.tobytes() != loss.data.tobytes()
 
 
 def test_paillier_gives_the_same_gradients():
