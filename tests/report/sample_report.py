@@ -5,21 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import (
-    Better,
-    Claim,
-    ColumnResult,
-    Exhibit,
-    Finding,
-    Mode,
-    Outcome,
-    Remedy,
-    Report,
-    RunSummary,
-    Score,
-    Severity,
-    Theory,
-)
+from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.report import Remedy, Report, RunSummary
 
 BANK_LABELS = Secret(SecretKind.LABELS, "bank")
 BANK_FEATURES = Secret(SecretKind.FEATURES, "bank")

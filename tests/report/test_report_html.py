@@ -12,19 +12,8 @@ import pytest
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import (
-    Better,
-    Exhibit,
-    Finding,
-    Mode,
-    Outcome,
-    Remedy,
-    Report,
-    RunSummary,
-    Score,
-    Severity,
-    Theory,
-)
+from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.report import html
 from fedleak.report.json_format import redact
 from fedleak.report.verdict import statement

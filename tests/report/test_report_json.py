@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sample_report import sample_report
 
 from fedleak.core.errors import FileFormatError, InputError
-from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Report, Score
+from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Score
+from fedleak.core.report import Report
 from fedleak.report import html
 from fedleak.report.defense_effect import effects
 from fedleak.report.json_format import MAX_CHARACTERS, dumps, loads, read, redact, to_json, write

@@ -11,7 +11,8 @@ from rich.console import Console
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Finding, Mode, Outcome, Remedy, Report, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Theory
+from fedleak.core.report import Remedy, Report
 from fedleak.report.safe_text import Name
 from fedleak.report.terminal import print_report
 from fedleak.report.verdict import statement

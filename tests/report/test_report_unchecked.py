@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Claim, Finding, Mode, Outcome, Report, Severity, Theory
+from fedleak.core.finding import Claim, Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report
 from fedleak.report import html, terminal
 from fedleak.report.cases import silences
 from fedleak.report.verdict import Agreement, agreement, statement

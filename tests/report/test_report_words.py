@@ -9,7 +9,8 @@ from sample_report import BANK_LABELS, FINTECH_FEATURES, LARGE_BATCH, NOISE, sam
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.attack import Verdict
-from fedleak.core.finding import Better, Finding, Mode, Outcome, Report, RunSummary, Score, Severity, Theory
+from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.report import Report, RunSummary
 from fedleak.report.cases import opponents, silences, worst_leak
 from fedleak.report.defense_effect import best_effect, effects, main_utility
 from fedleak.report.numbers import figure, metric_words

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from fedleak.auditing.planner import Task
 from fedleak.core.adversary import Secret
-from fedleak.core.finding import Finding, Outcome, Remedy
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Remedy
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import State
 

@@ -16,8 +16,9 @@ from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, a
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary
+from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
+from fedleak.core.report import Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink

@@ -13,7 +13,8 @@ from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError
-from fedleak.core.finding import Outcome, Report, Severity
+from fedleak.core.finding import Outcome, Severity
+from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.door.audits import PAGE, TRANSCRIPTS, carry_out
 from fedleak.door.frames import FrameOptions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Report, RunSummary
 from fedleak.report.cases import aim, opponents, worst_leak
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.wording import ANSWERS

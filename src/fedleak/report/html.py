@@ -15,7 +15,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from fedleak.core.display import visible
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Report, RunSummary
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
 from fedleak.report.defense_effect import defenses, effects, honest_run
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent

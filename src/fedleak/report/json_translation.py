@@ -8,7 +8,8 @@ from math import isfinite, nan
 from types import MappingProxyType
 from typing import Any
 
-from fedleak.core.finding import Finding, Remedy, Report, RunSummary, Score
+from fedleak.core.finding import Finding, Score
+from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.report.defense_effect import Effect, UtilityChange, effects
 from fedleak.report.json_keys import (
     SCHEMA_VERSION,

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fedleak.core.display import visible
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary, Severity
+from fedleak.core.finding import Finding, Outcome, Severity
+from fedleak.core.report import Report, RunSummary
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent

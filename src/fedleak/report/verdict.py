@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fedleak.core.attack import Status, Verdict
-from fedleak.core.finding import Finding, Outcome, Report, Severity
+from fedleak.core.finding import Finding, Outcome, Severity
+from fedleak.core.report import Report
 from fedleak.report.cases import Aim, aim, gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
 from fedleak.report.numbers import count, percent

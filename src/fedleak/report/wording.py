@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Report, Score, Severity
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
+from fedleak.core.report import Report
 from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
