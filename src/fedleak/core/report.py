@@ -5,8 +5,9 @@ of this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fedleak.core.conclusion import MEASURED, Conclusion, Level, conclude
 from fedleak.core.display import Tabular, one_line
 from fedleak.core.finding import Finding, Outcome, Severity
 from fedleak.core.payload import ScalarValue
@@ -21,6 +22,7 @@ class RunSummary:
     utility: Mapping[str, float]
     seconds: float
     notes: tuple[str, ...] = ()
+    baselines: Mapping[str, float] = field(default_factory=dict)  # by the same names: a guess that looks at no column
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class Report(Tabular):
     for_other_protocols: tuple[str, ...] = ()  # attacks that this protocol never gives what they need
     run_key: str | None = None  # repeats the audit; None where it is not told
     repeats: int = 1  # runs that each finding was decided on
+    interrupted: bool = False  # it was ended from outside, and not everything was tried
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What all of it comes to; banners and exit codes go by this alone."""
+        return conclude(self.findings, interrupted=self.interrupted)
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -67,20 +75,17 @@ class Report(Tabular):
 
     def in_words(self) -> str:
         """The verdict in one line."""
-        n_found = len(self.findings)
+        concluded, n_found = self.conclusion, len(self.findings)
         among = f"{n_found} finding{'' if n_found == 1 else 's'}"
-        if self.leaks:
-            return f"severity {self.worst.label}: {len(self.leaks)} of {among} leak"
-        if self.worst:
-            return f"severity {self.worst.label}: proved from what was seen, without a truth, among {among}"
-        n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in self.findings)
-        if n_unchecked:
-            return f"not checked: {n_unchecked} of {among} answered, with no truth that could tell whether rightly"
-        n_failed = sum(finding.outcome is Outcome.ERRORED for finding in self.findings)
-        if n_failed:
-            return f"not complete: {n_failed} of {among} failed, and what they would have shown is not known"
-        measured = sum(finding.outcome is Outcome.NO_LEAK for finding in self.findings)
-        return f"no leak in {among}, {measured} of them measured"
+        match concluded.level:
+            case Level.INCONCLUSIVE:
+                return f"inconclusive: {'; '.join(concluded.missing)}"
+            case Level.NO_LEAK:
+                measured = sum(finding.outcome in MEASURED for finding in self.findings)
+                return f"no leak in {among}, {measured} of them measured"
+        told = f"{len(self.leaks)} of {among} leak" if self.leaks else f"{PROVED}, among {among}"
+        n_open = len(concluded.missing)
+        return f"severity {self.worst.label}: {told}" + (f"; {n_open} not settled" if n_open else "")
 
     @property
     def title(self) -> str:
@@ -93,6 +98,7 @@ class Report(Tabular):
         return "\n".join([f"<Report of {self.title}: {self.in_words()}>", *shown, *rest])
 
 
+PROVED = "proved from what was seen, without a truth"
 N_SHOWN = 5  # leaks in a repr
 # A report as a table: plain values, the same columns for every finding.
 _COLUMNS: dict[str, Callable[[Finding], ScalarValue]] = {
