@@ -10,8 +10,9 @@ import pytest
 from fedleak.core.adversary import Index, Secret, SecretKind, Symmetry
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Better, ColumnResult, Mode, Outcome, Report, Score, Severity, Theory
+from fedleak.core.finding import Better, ColumnResult, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.knowledge import Knowledge, KnownCells
+from fedleak.core.report import Report
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned, answers_of

@@ -119,11 +119,14 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
-            yield Task(adversary, attack, target, seen, _predicted(attack, seen), skip)
+            yield Task(adversary, attack, target, seen, _predicted(attack, seen, skip), skip)
 
 
-def _predicted(attack: type[Attack], seen: Facts) -> Prediction:
-    """A prediction that fails is none: what somebody else's attack does here must not end the audit."""
+def _predicted(attack: type[Attack], seen: Facts, skip: str | None) -> Prediction:
+    """Nobody works on what the protocol does not give. A prediction that fails is none: what somebody else's attack
+    does here must not end the audit."""
+    if skip is not None and attack.requires - (seen.capabilities or frozenset()) - OF_KNOWLEDGE:
+        return Prediction(Verdict.IMPOSSIBLE, (skip,))
     try:
         return attack.predict(seen)
     except Exception as error:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Report, Score, Severity
+from fedleak.core.conclusion import MEASURED
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
+from fedleak.core.report import Report
 from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
@@ -148,7 +150,7 @@ def left_out(names: Sequence[str]) -> str:
 
 def severity_words(finding: Finding) -> str:
     """A severity where the attack decided something: what did not is not harmless for that."""
-    silent = finding.severity is Severity.NONE and finding.outcome not in DECIDED
+    silent = finding.severity is Severity.NONE and finding.outcome not in MEASURED
     return MISSING if silent else finding.severity.label
 
 
@@ -164,9 +166,6 @@ def _beside(finding: Finding) -> str:
         words += f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
     return words
 
-
-DECIDED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})  # the others are neither, and none of them is a zero
-ANSWERS = DECIDED | {Outcome.NOT_IDENTIFIABLE}
 
 OUTCOME_WORDS = {
     Outcome.LEAK: "leak",
