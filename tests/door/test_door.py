@@ -102,7 +102,7 @@ def test_a_report_is_a_frame_a_line_and_a_small_table(report) -> None:
     assert "<td>residual-sign</td>" in report._repr_html_()
     empty = replace(report, findings=())
     assert list(empty.to_frame().columns) == list(report.columns)
-    assert "no leak in 0 findings" in repr(empty)
+    assert "inconclusive: not one attack gave a measured outcome" in repr(empty)
 
 
 def test_a_name_cannot_change_what_it_is_shown_in(report) -> None:
