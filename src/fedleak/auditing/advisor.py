@@ -31,7 +31,7 @@ def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
     for task in {id(task.facts): task for task in tasks}.values():  # attacks of one adversary share their facts
         for theorem in THEOREMS:
             assessment = theorem.assess(task.facts)
-            words = [measure.words for measure in assessment.remedies if task.facts.protocol in measure.protocols]
+            words = [measure.words for measure in assessment.remedies if measure.fits(task.facts)]
             if assessment.state is State.HOLDS and words:
                 who = " and ".join(task.adversary.parties)
                 holds = f"Against {who}, {theorem.name} holds ({assessment.conclusion})."

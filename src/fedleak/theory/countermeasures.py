@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedleak.core.adversary import SecretKind
+from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 
 
@@ -26,6 +27,12 @@ class Countermeasure:
     defense: str = ""
     protocol: str = ""
     further_parties: int = 0
+    approximations: frozenset[str] = frozenset()  # of the sigmoid, under which it closes anything; all if empty
+
+    def fits(self, facts: Facts) -> bool:
+        """Whether it can be had here, and closes what it says here."""
+        holds = not self.approximations or facts.approximation in self.approximations
+        return facts.protocol in self.protocols and holds
 
 
 OF_VERTICAL_TRAINING = frozenset(
@@ -49,8 +56,10 @@ SCORE_NOISE = Countermeasure(
     "noise on scores",
     "noise on the shared scores (the defense dp-paillier), at a cost to the model that an audit shows",
     frozenset({"vertical-logistic"}),
-    OF_VERTICAL_TRAINING,
+    OF_VERTICAL_TRAINING - {SecretKind.GRAM},
     defense="dp-paillier",
+    # A piecewise residual keeps its sign, the label, whatever the noise; of the cubic one nothing was decided.
+    approximations=frozenset({"taylor"}),
 )
 NO_ARBITER = Countermeasure(
     "no arbiter",
@@ -90,5 +99,6 @@ HIDDEN_MODEL = Countermeasure(
     frozenset({SecretKind.FEATURES}),
     defense="hidden-model",
 )
-VERTICAL = (SECRET_SHARED, SCORE_NOISE, NO_ARBITER)
+UNOPENED = (SECRET_SHARED, NO_ARBITER)
+VERTICAL = (*UNOPENED, SCORE_NOISE)
 COUNTERMEASURES = (*VERTICAL, FRESH_BATCHES, UPDATE_NOISE, MORE_PARTIES, HIDDEN_MODEL)

@@ -10,6 +10,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known, revealed
+from fedleak.theory.countermeasures import UNOPENED
 from fedleak.theory.residual_equations import ScoreRecovery
 
 
@@ -50,7 +51,7 @@ class GramRecovery(Theorem):
             cls.name,
             (*recovery.conditions, course_known(facts), _enough_epochs(facts), _shuffled_or_one_batch(facts)),
             conclusion="the inner products of all of the victim's rows are determined",
-            remedies=recovery.remedies,
+            remedies=UNOPENED,
         )
 
 
