@@ -52,7 +52,7 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     others = tuple(condition for condition in assessment.conditions if condition.statement not in passive)
     packed = PackedEquations.assess(facts)
     merged = Assessment(
-        packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedy
+        packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedies
     )
     too_few = enough_slots(facts).state is State.FAILS
     # Where another condition fails, noise above all, the theorem is silent about what can still be had.

@@ -26,15 +26,16 @@ def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[Remedy, 
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """Changes that break a condition of a theorem that holds against some adversary."""
+    """What closes the leak that a theorem opens to some adversary, where the protocol at hand can have it."""
     lines: dict[str, None] = {}
     for task in {id(task.facts): task for task in tasks}.values():  # attacks of one adversary share their facts
         for theorem in THEOREMS:
             assessment = theorem.assess(task.facts)
-            if assessment.state is State.HOLDS and assessment.remedy:
+            words = [measure.words for measure in assessment.remedies if measure.fits(task.facts)]
+            if assessment.state is State.HOLDS and words:
                 who = " and ".join(task.adversary.parties)
                 holds = f"Against {who}, {theorem.name} holds ({assessment.conclusion})."
-                lines[f"{holds} To break it: {assessment.remedy}."] = None
+                lines[f"{holds} What closes it: {'; or '.join(words)}."] = None
     return tuple(lines)
 
 

@@ -25,11 +25,10 @@ from fedleak.theory.condition import (
     outside_with_columns,
     revealed,
 )
+from fedleak.theory.countermeasures import NO_ARBITER
 
 FEWEST_BITS = 32
 BITS_A_COLUMN = 10  # enough on every table that was tried; well-spread columns need half of it
-
-REMEDY = "a key that no single party holds; masks on gradients keep the rows but leave the coalition every score"
 
 
 class ArbiterCollusion(Theorem):
@@ -57,7 +56,7 @@ class ArbiterCollusion(Theorem):
                 _enough_digits(facts),
             ),
             conclusion="every row of every other party is determined",
-            remedy=REMEDY,
+            remedies=(NO_ARBITER,),
         )
 
 
@@ -139,7 +138,7 @@ class ArbiterAlone(Theorem):
                 at_most("every batch or row has as many equations as unknowns", _epochs_alone(facts), facts.n_epochs),
             ),
             conclusion=_alone(facts),
-            remedy="gradients that only their owner can unmask",
+            remedies=(NO_ARBITER,),
         )
 
 

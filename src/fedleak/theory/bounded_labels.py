@@ -23,8 +23,9 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, batches_per_epoch, no_noise, revealed
+from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import first_score_bound, growth
-from fedleak.theory.residual_equations import HIDES_LABELS, batch_within_columns
+from fedleak.theory.residual_equations import batch_within_columns
 
 
 def chance_accuracy(n_columns: int, n_rows: int) -> float:
@@ -75,7 +76,7 @@ class BoundedLabels(Theorem):
                 _kernel(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 

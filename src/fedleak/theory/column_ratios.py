@@ -22,6 +22,7 @@ from fedleak.theory.condition import (
     batches_per_epoch,
     one_outside_column,
 )
+from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import LabelBySign
 from fedleak.theory.residual_equations import UniqueResiduals
 
@@ -42,7 +43,7 @@ class RatiosWithinBatch(Theorem):
             cls.name,
             (*UniqueResiduals.assess(facts).conditions, one_outside_column(facts), labels_known(facts)),
             conclusion="the ratio of any two non-zero values of a batch is determined",
-            remedy="contribute two or more columns",
+            remedies=VERTICAL,
         )
 
 
@@ -62,7 +63,7 @@ class MergedRatios(Theorem):
             cls.name,
             (*RatiosWithinBatch.assess(facts).conditions, *merging_conditions(facts)),
             conclusion=_ratios_conclusion(facts),
-            remedy="contribute two or more columns, or keep the batches the same in every epoch",
+            remedies=VERTICAL,
         )
 
 
@@ -123,7 +124,7 @@ class SingleFeature(Theorem):
                 *merging_conditions(facts, at_least_epochs=2, extra_epochs=1 if zero_start else 0),
             ),
             conclusion=_values_conclusion(facts, zero_start),
-            remedy="contribute two or more columns, or add noise to the shared scores",
+            remedies=VERTICAL,
         )
 
 

@@ -19,6 +19,7 @@ from fedleak.protocols.averaging.vocabulary import (
     HorizontalLogisticFacts,
 )
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+from fedleak.theory.countermeasures import FRESH_BATCHES, MORE_PARTIES, UPDATE_NOISE
 
 
 def rounds_needed(n_columns: int, n_batches: int = 1) -> int:
@@ -54,7 +55,7 @@ class LinearUpdate(Theorem):
                 revealed(Capability.UPDATE_SUM, facts),
             ),
             conclusion="α = XᵀX and β = XᵀY of the others' rows are determined",
-            remedy="batches dealt anew in every round (shuffling), or noise on the updates",
+            remedies=(FRESH_BATCHES, UPDATE_NOISE),
         )
 
 
@@ -154,7 +155,7 @@ class HorizontalInversion(Theorem):
                 _excited(facts),
             ),
             conclusion="the victim's rows, if the known cells are enough",
-            remedy="three or more parties outside any coalition, under secure aggregation",
+            remedies=(MORE_PARTIES,),
         )
 
 

@@ -10,6 +10,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known, revealed
+from fedleak.theory.countermeasures import UNOPENED
 from fedleak.theory.residual_equations import ScoreRecovery
 
 
@@ -50,7 +51,7 @@ class GramRecovery(Theorem):
             cls.name,
             (*recovery.conditions, course_known(facts), _enough_epochs(facts), _shuffled_or_one_batch(facts)),
             conclusion="the inner products of all of the victim's rows are determined",
-            remedy=recovery.remedy,
+            remedies=UNOPENED,
         )
 
 
@@ -99,11 +100,11 @@ class VerticalInversion(Theorem):
         if enough_columns:
             conditions = tuple(c for c in conditions if not c.statement.startswith("batch size is at most"))
         conditions = (*conditions, revealed(Capability.KNOWN_CELLS, facts))
-        found = Assessment(cls.name, conditions, conclusion="", remedy=gram.remedy)
+        found = Assessment(cls.name, conditions, conclusion="")
         certain = found.state is State.HOLDS
         return Assessment(
             cls.name,
             conditions,
             conclusion="the victim's table, if the known cells are enough" if certain else "nothing",
-            remedy="" if enough_columns else gram.remedy,
+            remedies=gram.remedies,
         )

@@ -21,13 +21,7 @@ from fedleak.theory.condition import (
     no_noise,
     revealed,
 )
-
-# Whatever the batch size, labels follow from an opened gradient (``bounded_labels``); large first weights help only
-# where rows are long.
-HIDES_LABELS = (
-    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what the '
-    "trained model itself tells of labels remains); a larger batch is no remedy"
-)
+from fedleak.theory.countermeasures import VERTICAL
 
 
 def batch_within_columns(facts: Facts) -> Condition:
@@ -49,7 +43,6 @@ class UniqueResiduals(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        width = facts.n_adversary_features
         return Assessment(
             cls.name,
             (
@@ -58,13 +51,8 @@ class UniqueResiduals(Theorem):
                 no_noise(facts),
             ),
             conclusion="every residual of every batch is determined",
-            remedy="" if width is None else _hides_residuals(width),
+            remedies=VERTICAL,
         )
-
-
-def _hides_residuals(width: int) -> str:
-    larger = f"batch_size = {width + 1} or more hides residuals, no labels, and a dishonest partner can undo it"
-    return f'gradients = "secret-shared", or noise on the shared scores; {larger}'
 
 
 def one_outsider(facts: Facts) -> Condition:
@@ -86,7 +74,6 @@ class ScoreRecovery(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        width = facts.n_adversary_features
         return Assessment(
             cls.name,
             (
@@ -97,7 +84,7 @@ class ScoreRecovery(Theorem):
                 no_noise(facts),
             ),
             conclusion="every partial score of every batch is determined",
-            remedy="" if width is None else f"batch_size = {width + 1} or more (fake features undo this)",
+            remedies=VERTICAL,
         )
 
 
@@ -123,7 +110,7 @@ class LabelsWithoutFeatures(Theorem):
                 _known_residual(facts),
             ),
             conclusion="every batch determines its labels; finding them is as hard as a subset-sum problem",
-            remedy="let the label party contribute columns",
+            remedies=VERTICAL,
         )
 
 
@@ -171,7 +158,7 @@ class PackedEquations(Theorem):
             cls.name,
             (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
             conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
