@@ -1,5 +1,6 @@
 """Run committed experiments again and compare every figure with the committed one: ``make results [ONLY=hu2022/fig4]``.
 
+``ONLY=mutation`` tries the tests on mutants alone (scripts/mutation.py), which is the last part of a whole run.
 Writes docs/results/OUTCOME.md. The committed figures themselves stay as they are: who wants others commits what
 ``fedleak reproduce NAME --json`` gives. Notebooks among the examples are executed too. It takes hours; it is no part of
 ``make test``. Ends with 1 where a figure differs.
@@ -22,12 +23,13 @@ from typing import Any
 from fedleak.cli.bar import Bar
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import reproduce, result_json
-from fedleak.trial.provenance import environment
+from fedleak.trial.provenance import environment, provenance
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 RELATIVE, ABSOLUTE = 0.02, 1e-6  # other processors and libraries round otherwise, and training carries that on
 SHOWN_DIFFERENCES = 10
+MUTATION = "mutation"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Outcome:
     name: str
     n_figures: int
     differences: Sequence[Difference]
-    seconds: float = 0.0
+    cpu_seconds: float = 0.0
     error: str = ""
 
     @property
@@ -109,7 +111,7 @@ def again(path: Path) -> Outcome:
     if not result.complete:
         raise KeyboardInterrupt
     now = json.loads(json.dumps(result_json(result)))
-    return Outcome(name, n_compared(committed), compare(committed, now), result.seconds)
+    return Outcome(name, n_compared(committed), compare(committed, now), result.cpu_seconds)
 
 
 def notebook(path: Path) -> Outcome:
@@ -135,9 +137,9 @@ def page(outcomes: Sequence[Outcome], commit: str, facts: Mapping[str, object], 
         "",
         ", ".join(f"{name} {value}" for name, value in facts.items() if name != "time" and value is not None),
         "",
-        "| experiment | figures | outcome | seconds |",
+        "| experiment | figures | outcome | CPU seconds |",
         "|---|---|---|---|",
-        *(f"| {one.name} | {one.n_figures or ''} | {one.words} | {one.seconds:.0f} |" for one in outcomes),
+        *(f"| {one.name} | {one.n_figures or ''} | {one.words} | {one.cpu_seconds:.0f} |" for one in outcomes),
     ]
     for one in outcomes:
         if one.differences:
@@ -149,12 +151,12 @@ def page(outcomes: Sequence[Outcome], commit: str, facts: Mapping[str, object], 
 
 def main(names: Sequence[str]) -> int:
     known = {f"{path.parent.name}/{path.stem}": path for path in sorted(RESULTS.glob("*/*.json"))}
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in known and name != MUTATION]
     if unknown:
-        print(f"ONLY must name committed results ({', '.join(known)}); got {unknown[0]}", file=sys.stderr)
+        print(f"ONLY must name committed results ({', '.join([*known, MUTATION])}); got {unknown[0]}", file=sys.stderr)
         return 2
     outcomes: list[Outcome] = []
-    for outcome in _outcomes([known[name] for name in names or known], notebooks=not names):
+    for outcome in _outcomes([known[name] for name in names or known if name != MUTATION], names):
         outcomes.append(outcome)
         print(f"{outcome.name:24} {outcome.n_figures:6} figures  {outcome.words}", flush=True)
         text = page(outcomes, _commit(), environment(), names)  # after each, so that an interruption loses nothing
@@ -162,20 +164,30 @@ def main(names: Sequence[str]) -> int:
     return 0 if all(outcome.agrees for outcome in outcomes) else 1
 
 
-def _outcomes(paths: Sequence[Path], *, notebooks: bool) -> Iterator[Outcome]:
+def _outcomes(paths: Sequence[Path], asked: Sequence[str]) -> Iterator[Outcome]:
+    """Of what was asked for; of everything where nothing was."""
     yield from map(again, paths)
-    if notebooks:
+    if not asked:
         yield from map(notebook, sorted((ROOT / "examples").glob("*.ipynb")))
+    if not asked or MUTATION in asked:
+        yield mutation()
+
+
+def mutation() -> Outcome:
+    """In a process of its own, because it must load no code of ours but the mutants'. It writes its result itself."""
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "mutation.py"], check=False)
+    if done.returncode not in (0, 1):
+        return Outcome(MUTATION, 0, (), error=f"failed: exit code {done.returncode}")
+    found = json.loads((RESULTS / "mutation.json").read_text(encoding="utf-8"))
+    told = found["summary"]["all"]
+    error = "" if done.returncode == 0 else f"{told['share']:.1%} of mutants noticed, under {found['least_share']:.0%}"
+    return Outcome(MUTATION, int(told["mutants"]), (), found["cpu_seconds"], error)
 
 
 def _commit() -> str:
     """With a mark where the code that ran is not what was committed."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src", "scripts", "pyproject.toml")
-    return git("rev-parse", "--short", "HEAD") + (" with uncommitted changes" if changed else "")
+    made = provenance()
+    return str(made["commit"])[:7] + (" with uncommitted changes" if made["uncommitted_changes"] else "")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
         write_json(result_json(result), json)
     if json != "-":
         plain_console().print(_table(result.rows))
-        click.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.seconds:.1f} s")
+        click.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.cpu_seconds:.1f} s of CPU time")
+        for setting in result.from_true_rows:
+            click.echo(f"chosen by the victim's true rows: {setting}")
     if not result.complete:
         drawn = "" if picture is None else "; no picture is drawn of them"
         click.echo(f"fedleak: interrupted; the rows so far are kept{drawn}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,8 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.trial.progress import Progress
-from fedleak.trial.provenance import environment
+from fedleak.trial.provenance import one_thread, provenance
+from fedleak.trial.spent import cpu_seconds
 
 Figures = Mapping[str, float | None]
 BOUNDS = ("_low", "_high")  # endings of the figures that bound a band
@@ -75,6 +75,8 @@ class Experiment(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     reference: ClassVar[Reference]
+    # Settings of the run that somebody chose by the victim's true rows, a sentence each: no attacker could.
+    from_true_rows: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
@@ -100,23 +102,25 @@ class Result:
     quick: bool
     seeds: tuple[int, ...]
     rows: tuple[Row, ...]
-    seconds: float
-    environment: dict[str, ScalarValue]
+    cpu_seconds: float  # of this process, its children and its attacks
+    provenance: Mapping[str, object]
     complete: bool  # False where it was interrupted
+    from_true_rows: tuple[str, ...] = ()
 
 
 def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Result:
-    """Run an experiment; Ctrl-C ends it with the rows that there are."""
-    began = time.perf_counter()
+    """Run an experiment, on one thread; Ctrl-C ends it with the rows that there are."""
+    began = cpu_seconds()
     rows: list[Row] = []
     complete = True
-    try:
-        rows.extend(experiment.rows(quick=quick, progress=progress))
-    except KeyboardInterrupt:
-        complete = False
-    seconds = time.perf_counter() - began
+    with one_thread():
+        try:
+            rows.extend(experiment.rows(quick=quick, progress=progress))
+        except KeyboardInterrupt:
+            complete = False
+        spent, made = cpu_seconds() - began, provenance()
     seeds = experiment.seeds(quick=quick)
-    return Result(experiment.name, quick, seeds, tuple(rows), seconds, environment(), complete)
+    return Result(experiment.name, quick, seeds, tuple(rows), spent, made, complete, experiment.from_true_rows)
 
 
 def result_json(result: Result) -> dict[str, object]:
@@ -125,6 +129,7 @@ def result_json(result: Result) -> dict[str, object]:
         "quick": result.quick,
         "complete": result.complete,
         "seeds": list(result.seeds),
+        "settings_from_true_rows": list(result.from_true_rows),
         "rows": [
             {
                 "setting": dict(row.setting),
@@ -136,8 +141,8 @@ def result_json(result: Result) -> dict[str, object]:
             }
             for row in result.rows
         ],
-        "seconds": result.seconds,
-        "environment": result.environment,
+        "cpu_seconds": result.cpu_seconds,
+        "provenance": dict(result.provenance),
     }
 
 

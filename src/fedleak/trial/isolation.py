@@ -33,7 +33,7 @@ from fedleak.storage.view_and_guess import save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES, STORED_VIEW
 from fedleak.trial.code_places import Need, needs_of, search_path
 from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
-from fedleak.trial.spent import Spent
+from fedleak.trial.spent import Spent, note_apart
 from fedleak.trial.wire import Kind, Request, Wire, described
 
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
@@ -156,6 +156,7 @@ class Chamber:
         try:
             return conversation.guess(pickle.dumps(request)), conversation.spent
         finally:
+            note_apart(conversation.spent)
             conversation.end()
 
     def _begun(self, view: View, limits: Limits) -> Conversation:

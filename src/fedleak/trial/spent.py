@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from dataclasses import dataclass
 
@@ -34,6 +35,22 @@ class Spent:
         if not (0 <= seconds < math.inf and 0 <= cpu_seconds < math.inf):
             raise FileFormatError("the times of an attempt must be two finite numbers from 0 up; got others")
         return cls(seconds, cpu_seconds)
+
+
+_APART: list[float] = []  # of attacks in processes of their own, which vanish without anybody waiting for them
+
+
+def note_apart(spent: Spent | None) -> None:
+    if spent is not None:
+        _APART.append(spent.cpu_seconds)
+
+
+def cpu_seconds() -> float:
+    """Of this process until now: its own, its children's and its attacks'. Other work on the machine does not count.
+
+    An attack that was ended before it answered has told nothing of its time, and is missing here.
+    """
+    return sum(os.times()[:4]) + sum(_APART)  # user and system, of the process and of children that have ended
 
 
 def timed_run(attack: Attack, view: View, rng: np.random.Generator) -> tuple[Guess, Spent]:

@@ -30,8 +30,9 @@ from fedleak.data.sources.text_files import existing_file, read_delimited
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load", "source_file"]
+__all__ = ["files_read", "load", "source_file"]
 
+_READ: dict[Path, None] = {}  # in the order of reading; of the whole process, because tables are kept once read
 _BARE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]{0,99}")
 
 
@@ -56,8 +57,20 @@ def load(
     return _from_elsewhere(source, wanted) if path is None else _from_file(path, source, wanted)
 
 
+def files_read() -> tuple[Path, ...]:
+    """Files that this process has taken data from."""
+    return tuple(_READ)
+
+
 def source_file(source: str, folder: Path | None = None) -> Path | None:
     """The file that a path or a bare name stands for; None for a bare name that no local file has."""
+    found = _found_file(source, folder)
+    if found is not None:
+        _READ[found.absolute()] = None
+    return found
+
+
+def _found_file(source: str, folder: Path | None) -> Path | None:
     path = (folder or Path()) / source
     if source.endswith(SUFFIXES):
         _check_not_in_folder(source, path)

@@ -17,7 +17,7 @@ from fedleak.papers.dealing import deal_columns
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.printed import MULTI_PARTY_ERROR
 from fedleak.papers.li2021.relative_error import median_error, relative_error
-from fedleak.papers.li2021.tables import paper_table
+from fedleak.papers.li2021.tables import STABLE_RATE, paper_table
 from fedleak.papers.li2021.vertical_run import ARBITER, ATTACKER, PROTOCOL_NAMES, VICTIM
 from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiterSettings, VerticalLogisticArbiterSettings
 from fedleak.trial.play import play
@@ -63,6 +63,7 @@ FIG10 = (
 
 
 class _Collusion(Experiment):
+    from_true_rows = (STABLE_RATE,)
     cases: ClassVar[tuple[CollusionCase, ...]]
     logistic: ClassVar[bool]
 
@@ -112,16 +113,16 @@ def measure_collusion(case: CollusionCase, *, logistic: bool, seed: int) -> Row:
             "rounds": played.facts.n_rounds,
         },
         measured={
-            "seconds": attempt.attack_seconds,
+            "cpu_seconds": attempt.cpu_seconds,
             "relative_error": error,
             "spare_equations": float(guess.evidence["spare equations"] or 0),
         },
         paper={
-            "seconds": None,
+            "cpu_seconds": None,
             "relative_error": MULTI_PARTY_ERROR if case.shuffled else None,
             "spare_equations": None,
         },
-        baseline={"seconds": None, "relative_error": median_error(truth), "spare_equations": None},
+        baseline={"cpu_seconds": None, "relative_error": median_error(truth), "spare_equations": None},
         note=f"{guess.status.value}: {guess.why}. The paper prints times as a picture only",
     )
 
@@ -169,9 +170,9 @@ def _panel(dataset: str, rows: Sequence[Row]) -> Panel:
     curves = []
     for width in widths:
         points = sorted(
-            (float(str(row.setting["rows"])), float(row.measured["seconds"] or 0.0))
+            (float(str(row.setting["rows"])), float(row.measured["cpu_seconds"] or 0.0))
             for row in mine
             if row.setting["victim_features"] == width
         )
         curves.append(Curve(f"{width} victim features", [p[0] for p in points], [p[1] for p in points]))
-    return Panel(dataset, "rows", "seconds of the attack", curves)
+    return Panel(dataset, "rows", "CPU seconds of the attack", curves)

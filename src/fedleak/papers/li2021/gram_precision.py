@@ -15,6 +15,7 @@ from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.attack import Reference
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.printed import VerticalCase
+from fedleak.papers.li2021.tables import INDEPENDENT, STABLE_RATE
 from fedleak.papers.li2021.vertical_run import run_case
 from fedleak.papers.summaries import mean_max
 from fedleak.trial.progress import Progress
@@ -27,6 +28,7 @@ class GramPrecision(Experiment):
     name = "li2021/gram-precision"
     summary = "error of the recovered inner products, rank-aware over the paper's way, by encoding"
     reference = Reference("li2021", "section 4.1, eq. 3")
+    from_true_rows = (STABLE_RATE, INDEPENDENT)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0,) if quick else (0, 1, 2)

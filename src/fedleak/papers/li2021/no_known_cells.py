@@ -23,7 +23,7 @@ from fedleak.data import DataSpec, load_table
 from fedleak.deviations.extra_columns import FakeFeatures
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.li2021.relative_error import median_error, relative_error
-from fedleak.papers.li2021.tables import paper_table
+from fedleak.papers.li2021.tables import STABLE_RATE, paper_table
 from fedleak.papers.li2021.vertical_run import ATTACKER, VICTIM, VerticalRun, federation_of
 from fedleak.papers.summaries import mean
 from fedleak.protocols.linear.vertical_arbiter import VerticalLinearArbiterSettings
@@ -54,6 +54,7 @@ class NoKnownCells(Experiment):
     name = "li2021/no-known-cells"
     summary = "the victim's table from inner products and knowledge of its columns alone"
     reference = Reference("fedleak", "beyond li2021, section 4.3")
+    from_true_rows = (STABLE_RATE,)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0,) if quick else (0, 1, 2, 3, 4)

@@ -21,6 +21,10 @@ SPECS = {
     "fish": DataSpec(source="fish_market", drop=("Species",), task="regression"),
     "house": DataSpec(source="boston_housing", drop=("ZN", "CHAS", "NOX", "AGE", "RAD", "TAX", "B"), task="regression"),
 }
+# What the experiments take from the victim's true rows before the attacker sees anything; told beside their figures.
+STABLE_RATE = "the learning rate is a share of the largest stable step, which follows from the rows of all parties"
+INDEPENDENT = "the victim's columns and rows are chosen, where chance would not do, so that they are independent"
+KNOWN_CELLS = "known rows are drawn; in tables of 20 columns and more they are chosen so that they are independent"
 WIDE = 20  # from so many columns on, random rows and minimal patterns are too ill-conditioned
 
 

@@ -32,7 +32,7 @@ from fedleak.papers.luo2021.defended_trial import (
     reference_figures,
 )
 from fedleak.papers.luo2021.served_trial import HALF, UNIFORM
-from fedleak.papers.luo2021.tables import REAL, paper_table
+from fedleak.papers.luo2021.tables import REAL, STEPS, paper_table
 from fedleak.papers.summaries import Summary, student_95
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.trial.progress import Progress
@@ -100,6 +100,7 @@ class DefensesExperiment(Experiment):
     name = "luo2021/defenses"
     summary = "every defense beside every attack: error, cells within 1 %, accuracy and share of what is released"
     reference = Reference("luo2021", "section VII")
+    from_true_rows = (STEPS,)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return tuple(range(1 if quick else 5))

@@ -16,7 +16,7 @@ from fedleak.core.whole.randomness import public_stream
 from fedleak.defenses.coarse_confidences import Rounding, TopLabel
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.luo2021.served_trial import LR, NN, RF, SETTINGS, SPLIT, Served, serve, split_rows, trained
-from fedleak.papers.luo2021.tables import PaperTable, column_steps, paper_table
+from fedleak.papers.luo2021.tables import STEPS, PaperTable, column_steps, paper_table
 from fedleak.papers.summaries import mean, student_95
 from fedleak.trial.attempt import Failure
 from fedleak.trial.progress import Progress
@@ -37,6 +37,7 @@ class Types(Experiment):
     name = "luo2021/types"
     summary = "hidden columns of few values on LR, RF and NN: share of cells whose value is right, by what is released"
     reference = Reference("fedleak", "luo2021, section III-B: feature types are known")
+    from_true_rows = (STEPS,)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return tuple(range(1 if quick else 5))

@@ -32,7 +32,7 @@ from fedleak.papers.luo2021.served_trial import (
     target_columns,
     trained,
 )
-from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
+from fedleak.papers.luo2021.tables import REAL, STEPS, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
 from fedleak.papers.summaries import means, student_95
 from fedleak.trial.progress import Progress
@@ -56,6 +56,7 @@ class Fig11(Experiment):
     name = "luo2021/fig11"
     summary = "rounding and dropout: MSE per feature and the accuracy of what is released"
     reference = Reference("luo2021", "fig. 11")
+    from_true_rows = (STEPS,)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return tuple(range(2 if quick else 10))

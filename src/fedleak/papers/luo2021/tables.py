@@ -60,6 +60,9 @@ def paper_table(name: str) -> PaperTable:
     return PaperTable(name, table.columns, freeze(table.values), freeze(labels.astype(np.int64)))
 
 
+STEPS = "the steps in which a column moves, which the attacker is told as feature types, are those of the whole table"
+
+
 @cache
 def column_steps(table: PaperTable) -> dict[str, ColumnStep | None]:
     """The feature types that an attacker knows (section III): whole numbers and decimals, as steps after scaling."""
