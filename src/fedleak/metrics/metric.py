@@ -43,11 +43,13 @@ class Answered(Value):
     up_to: frozenset[Symmetry] = frozenset()
     served: Served | None = None
     own: OwnRows | None = None
+    absent: BoolArray | None = None  # cells of the truth that hold a filler: a missing cell has no value to find
 
     @cached_property
     def unknown(self) -> BoolArray:
-        """The cells that count: those that the adversary did not know beforehand."""
-        return freeze(unknown_cells(self.guess.secret, self.truth, self.knowledge))
+        """The cells that count: those that there are, and that the adversary did not know beforehand."""
+        unknown = unknown_cells(self.guess.secret, self.truth, self.knowledge)
+        return freeze(unknown if self.absent is None else unknown & ~self.absent)
 
     @cached_property
     def answers(self) -> tuple[FloatArray, ...]:

@@ -90,7 +90,7 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
     served = truth.served_to(attempt.coalition)
     values = truth.of(guess.secret)
     own = own_rows(truth, attempt.coalition, guess.secret, values)
-    answered = Answered(guess, values, attempt.knowledge, attack.up_to, served, own)
+    answered = Answered(guess, values.filled(), attempt.knowledge, attack.up_to, served, own, values.absent)
     # One generator, through the metrics in their order: what one draws moves the intervals of those after it.
     found = [metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by)]
     scores = tuple(score for score in found if score is not None)
@@ -133,7 +133,8 @@ def exhibit_of(answered: Answered) -> Exhibit:
     cells = answered.answers[0]
     if cells.ndim in IMAGE_AXES:
         return _image_exhibit(cells, answered.truth)
-    told = np.flatnonzero(np.isfinite(cells))
+    there = np.isfinite(cells) if answered.absent is None else np.isfinite(cells) & ~answered.absent
+    told = np.flatnonzero(there)
     chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_CELLS)).astype(np.int64)]
     true: FloatArray = answered.truth.values.ravel()[chosen]
     return Exhibit(true, cells.ravel()[chosen])

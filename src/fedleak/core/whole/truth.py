@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray, Value, freeze, read_only
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value, freeze, read_only
 from fedleak.core.errors import RunError
 from fedleak.core.payload import ModelSpec, Table
 
@@ -49,6 +49,18 @@ class SecretValues(Value):
         if not len(values):
             return cls(ids, columns, values, np.zeros((len(columns), 2)))
         return cls(ids, columns, values, np.column_stack([values.min(axis=0), values.max(axis=0)]))
+
+    @property
+    def absent(self) -> BoolArray:
+        """Cells without a value, NaN: they can be neither guessed nor scored."""
+        return np.isnan(self.values)
+
+    def filled(self) -> Self:
+        """With the middle of its column in place of every absent cell, for arithmetic over whole columns."""
+        absent = self.absent
+        if not absent.any():
+            return self
+        return replace(self, values=np.where(absent, (self.lowest + self.highest) / 2, self.values))
 
     @property
     def cell_shape(self) -> tuple[int, ...]:
