@@ -60,8 +60,8 @@ PLAIN = (
     "sign-system-labels",
     "single-column-recovery",
 )
-# The papers assume that batches join all rows in time, which nobody knows beforehand.
-NEVER_CERTAIN = {"hu2022/theorem-e.2", "hu2022/theorem-f.1"}
+# Whether batches join all rows in time, or known cells are enough, nobody knows beforehand.
+NEVER_CERTAIN = {"hu2022/theorem-e.2", "hu2022/theorem-f.1", "li2021/section-4.2", "li2021/section-4.4"}
 
 
 @lru_cache
@@ -122,7 +122,7 @@ def test_every_theorem_that_advises_is_tried():
     held = {theorem for name in SCENARIOS for theorem in advising(name)}
     advises = {theorem.name for theorem in THEOREMS if advises_something(theorem.name)}
     assert advises - held == NEVER_CERTAIN
-    assert {(name, measure.name) for name in SCENARIOS for measure in advised(name)} == set(pairs())
+    assert {(name, measure.name) for name in SCENARIOS for measure in advised(name)} <= set(pairs())
     assert {measure for _, measure in pairs()} == {measure.name for measure in COUNTERMEASURES}
 
 
@@ -154,7 +154,7 @@ def test_what_is_advised_closes_what_leaks(name: str, measure: str):
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_is_printed_is_what_was_tried(name: str):
     printed = " ".join(remedies(tasks_of(name)))
-    assert "What closes it: " in printed
+    assert ("What closes it: " in printed) is bool(advised(name))
     assert "larger batch" not in printed
     for measure in COUNTERMEASURES:
         assert (measure.words in printed) is (measure in advised(name))

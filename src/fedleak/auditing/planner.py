@@ -194,7 +194,7 @@ def _reason_to_skip(
 def _deviation_of(task: Task) -> tuple[str | None, str | None]:
     if task.skip is not None or task.attack.deviation is None:
         return None, None
-    return task.attack.deviation, task.adversary.parties[0]
+    return task.attack.deviation, task.facts.deviating or task.adversary.parties[0]
 
 
 POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)  # of all outside the coalition: a sum hides whose is what

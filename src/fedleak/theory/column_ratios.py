@@ -74,8 +74,22 @@ def merging_conditions(facts: Facts, *, at_least_epochs: int = 1, extra_epochs: 
     return (
         at_most("a batch has two or more rows", 2, facts.batch_size),
         _shuffled(facts, n_batches),
+        _likely(facts, needed),
         at_most("there are epochs enough for the batches to intertwine", needed, facts.n_epochs),
     )
+
+
+LIKELY = 0.95  # from this probability on, what is left to the drawing of batches counts as certain
+
+
+def _likely(facts: Facts, epochs: int | None) -> Condition:
+    """Of few rows some set of batches is regrouped into itself now and then, and its ratios stay apart."""
+    statement = f"batches intertwine with probability {LIKELY:g} or more"
+    n_batches = batches_per_epoch(facts)
+    if n_batches is None or facts.batch_size is None or epochs is None:
+        return Condition(statement, State.UNKNOWN, "rows or batch size are not known")
+    chance = 1 - regrouping_bound(n_batches, facts.batch_size, epochs=epochs)
+    return Condition(statement, State.HOLDS if chance >= LIKELY else State.UNKNOWN, f"at least {chance:.4g}")
 
 
 def _shuffled(facts: Facts, n_batches: int | None) -> Condition:

@@ -85,6 +85,12 @@ def _shuffled_or_one_batch(facts: Facts) -> Condition:
     return Condition(statement, State.HOLDS if shuffle else State.UNKNOWN, f"shuffle is {str(shuffle).lower()}")
 
 
+def enough_cells() -> Condition:
+    return Condition(
+        "the known cells leave one table", State.UNKNOWN, "how many there are, and where, shows only in the run"
+    )
+
+
 class VerticalInversion(Theorem):
     """Whether the known cells suffice depends on how many and where; the attack counts the solutions that remain."""
 
@@ -99,7 +105,7 @@ class VerticalInversion(Theorem):
         conditions = gram.conditions
         if enough_columns:
             conditions = tuple(c for c in conditions if not c.statement.startswith("batch size is at most"))
-        conditions = (*conditions, revealed(Capability.KNOWN_CELLS, facts))
+        conditions = (*conditions, revealed(Capability.KNOWN_CELLS, facts), enough_cells())
         found = Assessment(cls.name, conditions, conclusion="")
         certain = found.state is State.HOLDS
         return Assessment(

@@ -142,14 +142,14 @@ class PiecewiseLabel(Theorem):
             (
                 *UniqueResiduals.assess(facts).conditions,
                 approximated_by("piecewise", facts),
-                _never_silent(facts),
+                never_silent(facts),
             ),
             conclusion="every label is determined in the first epoch",
             remedies=VERTICAL,
         )
 
 
-def _never_silent(facts: Facts) -> Condition:
+def never_silent(facts: Facts) -> Condition:
     """From small weights each row's first residual is non-zero while scores stay below 1/2."""
     statement = "each row has a non-zero residual at some time: first scores are below 1/2"
     bound = first_score_bound(facts)
