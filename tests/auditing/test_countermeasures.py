@@ -18,7 +18,7 @@ from fedleak.auditing.countermeasures import applied
 from fedleak.auditing.planner import Task, plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
-from fedleak.auditing.scenario_file import load_scenario
+from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.finding import Mode, Outcome
 from fedleak.core.report import Report
 from fedleak.core.whole.run import MemorySink
@@ -71,12 +71,7 @@ def scenario_of(name: str) -> Scenario:
     for before, after in edits:
         assert before in text
         text = text.replace(before, after, 1)
-    beside = CONTROLS / f".{name.replace(' ', '-')}.toml"  # data files are found beside it
-    beside.write_text(text, encoding="utf-8")
-    try:
-        return load_scenario(beside)
-    finally:
-        beside.unlink()
+    return replace(parse_scenario(text), folder=CONTROLS)
 
 
 @lru_cache
