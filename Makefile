@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 N_WORKERS ?= 2
 
-.PHONY: audit test lint types contracts check results clean
+.PHONY: audit test lint types contracts check nightly results clean
 
 audit: $(VENV)/.installed
 	$(BIN)/fedleak audit --out fedleak-audit
@@ -28,6 +28,10 @@ contracts: $(VENV)/.installed-dev
 
 check: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(N_WORKERS)
+
+# What theory and attacks promise, on 500 random scenarios; a part of the tests has 50
+nightly: $(VENV)/.installed-dev
+	$(BIN)/python scripts/random_scenarios.py --count 500 --first 5000 --no-file --jobs $(N_WORKERS)
 
 # Hours: every committed experiment again, or some: make results ONLY="hu2022/fig4 li2021/fig7"
 results: $(VENV)/.installed-dev

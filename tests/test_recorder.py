@@ -294,3 +294,34 @@ def test_a_truth_that_cannot_be_written_costs_no_capture(tmp_path):
 def test_names_that_no_report_could_show_are_refused(tmp_path, name):
     with pytest.raises(InputError, match="a party's name must be 1 to 64 printable characters"):
         Recorder(tmp_path / "capture", {name: "active"})
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        (np.array([1.0, np.nan]), "must hold finite numbers; got nan in round 3"),
+        (np.array([-np.inf]), "must hold finite numbers; got -inf in round 3"),
+        (float("inf"), "must hold finite numbers; got inf in round 3"),
+        ({"layer": {"weights": np.array([[np.nan]])}}, "must hold finite numbers; got nan in round 3"),
+    ],
+)
+def test_a_training_that_diverged_is_told_when_it_is_recorded(payload, told, tmp_path):
+    with recorder(tmp_path, own_steps=("mine",), own_records=("notes",)) as r:
+        with pytest.raises(InputError, match=f"the payload of mine {told}"):
+            r.message("mine", "bank", EVERYONE, payload, round=3)
+        with pytest.raises(InputError, match=f"notes of bank {told}"):
+            r.record("bank", "notes", payload, round=3)
+
+
+def test_a_batch_without_rows_is_told_when_it_is_recorded(tmp_path):
+    with (
+        recorder(tmp_path) as r,
+        pytest.raises(InputError, match=r"train\.batch must name at least one row; got none in"),
+    ):
+        r.message("train.batch", "bank", EVERYONE, np.array([], dtype=int), round=3)
+
+
+def test_a_service_that_refuses_a_row_may_say_so_by_no_number(tmp_path):
+    with recorder(tmp_path) as r:
+        r.message("predict.confidences", "bank", "north, south", np.array([[np.nan, np.nan]]), round=0)
+    assert len(load_capture(tmp_path / "capture").transcript.messages) == 1

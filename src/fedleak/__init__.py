@@ -17,7 +17,7 @@ from fedleak.core.version import __version__
 
 if TYPE_CHECKING:
     from fedleak.adapters.own_model import audit_model
-    from fedleak.core.finding import Report
+    from fedleak.core.report import Report
     from fedleak.door.attacking import attack
     from fedleak.door.audits import audit
     from fedleak.door.checking import Check, check
@@ -29,7 +29,7 @@ __all__ = ["Check", "Recorder", "Report", "__version__", "attack", "audit", "aud
 _PLACES = {
     "Check": "fedleak.door.checking",
     "Recorder": "fedleak.recorder",
-    "Report": "fedleak.core.finding",
+    "Report": "fedleak.core.report",
     "attack": "fedleak.door.attacking",
     "audit": "fedleak.door.audits",
     "audit_model": "fedleak.adapters.own_model",

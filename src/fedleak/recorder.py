@@ -32,6 +32,7 @@ from fedleak.core.steps import FEATURES, OWN_DATA, Role
 from fedleak.core.transcript import EVERYONE, SETUP_ROUND, Message, Record
 from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
 from fedleak.protocols import vocabularies
+from fedleak.protocols.captured.sound_values import refuse, released_steps, unsound, unsound_message
 from fedleak.protocols.linear.vocabulary import RESIDUALS
 from fedleak.recorded_values import Ciphertexts, as_payload, as_table, numbers_of, row_ids
 from fedleak.storage.capture_and_truth import DiskSink, save_truth
@@ -76,6 +77,7 @@ class Recorder:
         words = vocabularies()  # once: a training sends thousands of messages
         self._known_steps = {step.name for one in words for step in one.steps}
         self._known_records = tuple(record for one in words for record in one.records)
+        self._released = released_steps()
         self._tables: dict[str, Table] = {}
         self._truth_folder = None if truth is None else Path(truth)
         self._truth: dict[Secret, KeptSecret] = {}
@@ -100,8 +102,9 @@ class Recorder:
         to = EVERYONE if receiver is None else receiver
         for name in (sender,) if to == EVERYONE else (sender, to):
             self._check_party(name)
-        found = as_payload(payload, f"the payload of {step}")
-        self._sink.message(Message(step, _checked_round(round), sender, to, found))
+        found, number = as_payload(payload, f"the payload of {step}"), _checked_round(round)
+        refuse(unsound_message(step, number, found, self._released))
+        self._sink.message(Message(step, number, sender, to, found))
 
     def record(
         self,
@@ -134,7 +137,9 @@ class Recorder:
             )
         if name == FEATURES.name and isinstance(payload, Table):
             self._tables[party] = payload
-        self._sink.record(party, Record(step, _checked_round(round), name, payload))
+        number = _checked_round(round)
+        refuse(unsound(f"{name} of {party}", number, payload))
+        self._sink.record(party, Record(step, number, name, payload))
 
     def truth(
         self,

@@ -69,7 +69,7 @@ def test_a_claim_that_nothing_checks_is_inconclusive(captured, tmp_path):
     )
     assert done.returncode == ExitCode.INCONCLUSIVE
     assert "inconclusive under --fail-on: no truth was given, and no claim is proved" in done.stderr
-    assert done.stdout.startswith("Not checked: No truth given: nothing was checked.")
+    assert done.stdout.startswith("Inconclusive: No truth given: nothing was checked.")
 
 
 def test_a_truth_in_csv_does_as_well(captured, tmp_path):
@@ -152,4 +152,4 @@ def test_nothing_to_try_is_no_clean_bill(tmp_path):
         recorder.message("train.batch", "bank", None, np.arange(3), round=0)
     done = fedleak("audit", "--transcript", "capture", "--fail-on", "low", "--out", "out", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE
-    assert done.stdout.startswith("Not measured: ")
+    assert done.stdout.startswith("Inconclusive: ")

@@ -16,7 +16,8 @@ from fedleak.cli import main
 from fedleak.cli.audit import conclude
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import ExitCode
-from fedleak.core.finding import Finding, Mode, Outcome, Report, Severity, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report
 from scenarios import changed
 
 LABELS = Finding(

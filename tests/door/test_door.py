@@ -102,7 +102,7 @@ def test_a_report_is_a_frame_a_line_and_a_small_table(report) -> None:
     assert "<td>residual-sign</td>" in report._repr_html_()
     empty = replace(report, findings=())
     assert list(empty.to_frame().columns) == list(report.columns)
-    assert "no leak in 0 findings" in repr(empty)
+    assert "inconclusive: not one attack gave a measured outcome" in repr(empty)
 
 
 def test_a_name_cannot_change_what_it_is_shown_in(report) -> None:
@@ -206,3 +206,18 @@ def test_an_attack_that_cannot_answer_says_why(view) -> None:
 def test_a_guess_is_short_in_a_repr(view) -> None:
     guess = Guess(view.target, Status.PARTIAL, np.arange(1), np.array([[np.nan, 1.0]]), why="two\nlines")
     assert repr(guess) == "<Guess of labels of bank: partial, 1 of 2 cells in 1 row, two lines>"
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "told"),
+    [
+        (None, "residual-sign", "view must be a View, or the folder of one that was saved; got None"),
+        (3, "residual-sign", "view must be a View, or the folder of one that was saved; got 3"),
+        ("view", None, "name must be the name of an attack, its class or an attack; got None"),
+        ("view", dict, "name must be the name of an attack, its class or an attack; got <class 'dict'>"),
+    ],
+)
+def test_what_is_no_view_or_no_attack_is_told_in_one_line(view, name, told) -> None:
+    with pytest.raises(InputError) as caught:
+        fedleak.attack(view, name)
+    assert str(caught.value) == told

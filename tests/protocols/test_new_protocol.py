@@ -14,8 +14,9 @@ from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Finding, Mode, Outcome, Report, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Theory
 from fedleak.core.registry import Entry, Registry
+from fedleak.core.report import Report
 from fedleak.core.whole.randomness import Randomness
 from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.report import html, json_format

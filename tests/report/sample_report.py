@@ -5,21 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import (
-    Better,
-    Claim,
-    ColumnResult,
-    Exhibit,
-    Finding,
-    Mode,
-    Outcome,
-    Remedy,
-    Report,
-    RunSummary,
-    Score,
-    Severity,
-    Theory,
-)
+from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.report import Remedy, Report, RunSummary
 
 BANK_LABELS = Secret(SecretKind.LABELS, "bank")
 BANK_FEATURES = Secret(SecretKind.FEATURES, "bank")
@@ -30,6 +17,7 @@ FINTECH_THRESHOLDS = Secret(SecretKind.THRESHOLDS, "fintech")
 RUN_KEY = "00112233445566778899aabbccddeeff"
 NOISE = "gaussian-noise(sigma=0.5)"
 LARGE_BATCH = "large-batch(512)"
+BLIND = {"test_accuracy": 0.627, "auc": 0.5}
 
 
 def sample_report() -> Report:
@@ -47,11 +35,16 @@ def sample_report() -> Report:
             "command": "fedleak audit bank-and-fintech.toml --out fedleak-audit",
         },
         runs=(
-            RunSummary(None, None, {"test_accuracy": 0.9649, "auc": 0.9931}, 41.2),
+            RunSummary(None, None, {"test_accuracy": 0.9649, "auc": 0.9931}, 41.2, (), BLIND),
             RunSummary(
-                NOISE, None, {"test_accuracy": 0.9298, "auc": 0.9702}, 44.0, ("the noise is drawn anew in every round",)
+                NOISE,
+                None,
+                {"test_accuracy": 0.9298, "auc": 0.9702},
+                44.0,
+                ("the noise is drawn anew in every round",),
+                BLIND,
             ),
-            RunSummary(LARGE_BATCH, None, {"test_accuracy": 0.9649, "auc": 0.9917}, 39.5),
+            RunSummary(LARGE_BATCH, None, {"test_accuracy": 0.9649, "auc": 0.9917}, 39.5, (), BLIND),
             RunSummary(None, "packed-ciphertexts", {"test_accuracy": 0.9649, "auc": 0.9931}, 43.7),
         ),
         findings=(*_fintech_findings(), *_bank_findings(), *_active_findings(), *_coalition_findings()),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sample_report import sample_report
 
 from fedleak.core.errors import FileFormatError, InputError
-from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Report, Score
+from fedleak.core.finding import Better, Exhibit, Finding, Outcome, Score
+from fedleak.core.report import Report
 from fedleak.report import html
 from fedleak.report.defense_effect import effects
 from fedleak.report.json_format import MAX_CHARACTERS, dumps, loads, read, redact, to_json, write
@@ -38,7 +39,7 @@ PROMISED = {
         "ci",
     ),
     *("n", "cells_recovered", "theory", "severity", "seconds", "further_scores", "evidence", "exhibit"),
-    *("columns", "claim", "certificate"),
+    *("columns", "claim", "gain_ci", "p_value", "p_corrected", "certificate"),
 }
 DELETED = object()
 
@@ -81,7 +82,7 @@ def test_a_report_survives_the_round_trip() -> None:
     assert again.environment == report.environment
     assert again.runs == report.runs
     assert again.remedies == report.remedies
-    assert (again.run_key, again.repeats) == (report.run_key, report.repeats)
+    assert (again.run_key, again.repeats, again.interrupted) == (report.run_key, report.repeats, False)
     assert len(again.findings) == len(report.findings)
     for new, old in zip(again.findings, report.findings, strict=True):
         assert_same_finding(new, old)
@@ -96,7 +97,7 @@ def test_the_promised_names_are_there() -> None:
     tree = to_json(sample_report())
     assert list(tree) == [
         *("schema_version", "verdict", "repeats", "run_key", "scenario", "environment", "runs", "findings", "remedies"),
-        "for_other_protocols",
+        *("for_other_protocols", "interrupted"),
     ]
     assert tree["schema_version"] == SCHEMA_VERSION == 2
     findings, runs = tree["findings"], tree["runs"]
@@ -107,7 +108,7 @@ def test_the_promised_names_are_there() -> None:
         assert set(finding) == PROMISED
     for run in runs:
         assert isinstance(run, dict)
-        assert set(run) == {"defense", "deviation", "utility", "seconds", "notes"}
+        assert set(run) == {"defense", "deviation", "utility", "seconds", "notes", "baselines"}
     first: Any = findings[0]
     assert first["secret"] == {"kind": "labels", "owner": "bank"}
     assert first["ci"] == [0.9935, 1.0]
@@ -176,7 +177,7 @@ def test_redaction_drops_every_true_value_and_nothing_else() -> None:
 
 HOSTILE = {
     "a newer schema": (changed("schema_version", to=3), "schema_version must be at most 2; got 3"),
-    "an older schema": (changed("schema_version", to=1), "unknown key 'remedies'"),
+    "an older schema": (changed("schema_version", to=1), "unknown key 'interrupted'"),
     "schema zero": (changed("schema_version", to=0), "schema_version must be"),
     "a schema that is text": (changed("schema_version", to="1"), "schema_version must be"),
     "no schema": (changed("schema_version", to=DELETED), "schema_version"),
@@ -354,9 +355,13 @@ def test_a_report_of_version_1_still_loads() -> None:
     assert report.repeats == 1
     again: Any = to_json(report)
     for new, before in zip(again["findings"], old["findings"], strict=True):
+        for score in new["further_scores"]:  # paired gains and chances came later
+            assert (score.pop("gain_ci"), score.pop("p_value")) == (None, None)
         assert {name: new[name] for name in before} == before  # all of version 1, unchanged
         assert (new["columns"], new["claim"], new["certificate"]) == ([], None, None)
-    assert (again["runs"], again["scenario"]) == (old["runs"], old["scenario"])
+    for new, before in zip(again["runs"], old["runs"], strict=True):
+        assert {name: new[name] for name in before} == before
+    assert again["scenario"] == old["scenario"]
     assert dumps(loads(dumps(report))) == dumps(report)
     assert str(report.run_key) not in dumps(redact(report))
 
@@ -397,7 +402,13 @@ def test_a_remedy_says_how_well_its_defense_did() -> None:
     assert [first[name] for name in ("defense", "stops", "of", "utility_change")] == [None] * 4
     effect = next(effect for effect in effects(report) if effect.defense == last["defense"])
     assert (last["stops"], last["of"]) == (effect.n_stopped, effect.n_tried) == (1, 2)
-    assert last["utility_change"] == {"metric": "test_accuracy", "without": 0.9649, "with_defense": 0.9649}
+    assert last["rules_out"] == 0
+    assert last["utility_change"] == {
+        "metric": "test_accuracy",
+        "without": 0.9649,
+        "with_defense": 0.9649,
+        "baseline": 0.627,
+    }
 
 
 def test_redaction_keeps_columns_claims_and_certificates() -> None:

@@ -11,7 +11,8 @@ from rich.console import Console
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Finding, Mode, Outcome, Remedy, Report, Theory
+from fedleak.core.finding import Finding, Mode, Outcome, Theory
+from fedleak.core.report import Remedy, Report
 from fedleak.report.safe_text import Name
 from fedleak.report.terminal import print_report
 from fedleak.report.verdict import statement
@@ -59,8 +60,8 @@ def test_every_outcome_without_a_figure_has_its_reason(width: int) -> None:
 
 def test_the_model_is_shown_with_and_without_each_defense() -> None:
     output = flat(printed(sample_report(), 100))
-    assert "none none 96.5 % 0.993 41.2 s" in output
-    assert "gaussian-noise(sigma=0.5) none 93 % 0.97 44.0 s" in output
+    assert "none none 96.5 % (62.7 %) 0.993 (0.5) 41.2 s" in output
+    assert "gaussian-noise(sigma=0.5) none 93 % (62.7 %) 0.97 (0.5) 44.0 s" in output
     assert "the model's test accuracy goes from 96.5 % to 93 %" in output
 
 
@@ -102,12 +103,14 @@ def test_names_can_neither_style_nor_steer_the_terminal() -> None:
 def test_an_adversary_whose_attacks_were_all_skipped_is_named() -> None:
     skipped = [finding for finding in sample_report().findings if finding.outcome is Outcome.SKIPPED]
     output = flat(printed(replace(sample_report(), findings=tuple(skipped))))
-    assert output.startswith("Not measured: No attack gave an answer.")
+    assert output.startswith("Inconclusive: No attack gave an answer.")
     assert "Every attack was skipped" in output
 
 
 def test_an_empty_report_prints() -> None:
-    assert flat(printed(Report({}, {}, (), ()))) == "Not measured: No attack was tried."
+    assert flat(printed(Report({}, {}, (), ()))) == (
+        "Inconclusive: No attack was tried. Missing: Not one attack gave a measured outcome."
+    )
 
 
 def test_a_name_breaks_after_a_hyphen() -> None:

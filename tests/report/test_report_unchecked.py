@@ -9,10 +9,12 @@ import pytest
 from rich.console import Console
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Claim, Finding, Mode, Outcome, Report, Severity, Theory
+from fedleak.core.finding import Claim, Finding, Mode, Outcome, Severity, Theory
+from fedleak.core.report import Report
 from fedleak.report import html, terminal
+from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.cases import silences
-from fedleak.report.verdict import Agreement, agreement, statement
+from fedleak.report.verdict import statement
 
 CLAIMED = Finding(
     adversary=("fintech",),
@@ -26,7 +28,7 @@ CLAIMED = Finding(
     claim=Claim("recovered", 160, 0.98),
 )
 PROVED = replace(CLAIMED, severity=Severity.HIGH, certificate="20 equations for 8 rows, and one solution")
-CLEAN = replace(CLAIMED, attack="own-weights", outcome=Outcome.NO_LEAK, claim=None)
+CLEAN = replace(CLAIMED, attack="own-weights", outcome=Outcome.NO_LEAK, claim=None, theory=Theory("unknown", ()))
 
 
 def report(*findings: Finding, transcript: str = "capture") -> Report:
@@ -41,7 +43,7 @@ def printed(given: Report, width: int) -> str:
 
 def test_without_a_truth_the_verdict_says_that_nothing_was_checked():
     top = statement(report(CLAIMED))
-    assert (top.level, top.tone) == ("Not checked", "unmeasured")
+    assert (top.level, top.tone) == ("Inconclusive", "unmeasured")
     assert top.headline.startswith("No truth given: nothing was checked.")
     assert "1 unchecked" in top.tally
 
@@ -101,15 +103,17 @@ def test_a_stored_finding_without_its_claim_can_still_be_shown():
 def test_a_line_about_claims_that_nothing_checks_does_not_say_no_leak():
     for given in (report(CLAIMED), report(CLAIMED, CLEAN)):
         assert "no leak" not in given.in_words()
-        assert f"not checked: 1 of {len(given.findings)} finding" in repr(given)
+        assert "inconclusive: " in repr(given)
+    assert "no truth was given" in report(CLAIMED).in_words()
+    assert "unchecked is what fintech (passive) learns of labels of bank" in report(CLAIMED, CLEAN).in_words()
     assert report(CLEAN).in_words() == "no leak in 1 finding, 1 of them measured"
     assert report(PROVED, CLAIMED).in_words().startswith("severity high: proved")
 
 
 def test_no_leak_is_not_green_where_an_attack_failed():
     failed = replace(CLEAN, attack="residual-sign", outcome=Outcome.ERRORED)
-    assert report(CLEAN, failed).in_words().startswith("not complete: 1 of 2 findings failed")
+    assert report(CLEAN, failed).in_words().startswith("inconclusive: 1 attempt failed (residual-sign)")
     top = statement(report(CLEAN, failed))
-    assert (top.level, top.tone, top.in_a_word) == ("Not complete", "unmeasured", "inconclusive")
-    assert top.headline.endswith("But 1 attack failed.")
+    assert (top.level, top.tone, top.in_a_word) == ("Inconclusive", "unmeasured", "inconclusive")
+    assert top.headline == "What was measured shows no leak, but 1 attempt failed."
     assert statement(report(CLEAN)).tone == "none"

@@ -22,22 +22,10 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import read_only
 from fedleak.core.attack import Guess, Prediction, Status, Verdict
 from fedleak.core.errors import FedleakError
-from fedleak.core.finding import (
-    Better,
-    Claim,
-    ColumnResult,
-    Exhibit,
-    Finding,
-    Mode,
-    Outcome,
-    Remedy,
-    Report,
-    RunSummary,
-    Score,
-    Theory,
-)
+from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Finding, Mode, Outcome, Score, Theory
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import Array, Payload, digest
+from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.core.transcript import Message, Record, Transcript
 from fedleak.core.view import View
 from fedleak.core.vocabulary import Vocabulary

@@ -60,11 +60,22 @@ def test_a_cheater_fails(cheater: str, caught: set[str], site: Path, tmp_path: P
     assert failed == caught | {"test_it_imports_nothing_that_knows_the_truth"}
 
 
-def test_what_is_not_there_is_told(site: Path, tmp_path: Path) -> None:
-    arguments = ("-m", "pytest", *PLUGIN, "-p", "no:cacheprovider", "--fedleak-attack", "fedleak_sample:Nobody")
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("fedleak_sample:Nobody", "which is not there"),
+        ("fedleak_sample", "which is not there"),
+        ("nowhere_at_all:Attack", "which cannot be imported (ModuleNotFoundError"),
+        ("pathlib:Path", "which is no attack: "),
+    ],
+)
+def test_what_is_not_there_is_told_once(wrong: str, why: str, site: Path, tmp_path: Path) -> None:
+    arguments = ("-m", "pytest", *PLUGIN, "-p", "no:cacheprovider", "--fedleak-attack", wrong)
     done = python(*arguments, path=[site], cwd=tmp_path)
-    assert done.returncode == 1
-    assert "--fedleak-attack must be PACKAGE.MODULE:CLASS; got fedleak_sample:Nobody" in done.stdout
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    told = done.stdout + done.stderr
+    assert told.count(f"--fedleak-attack must be PACKAGE.MODULE:CLASS; got {wrong}, {why}") == 1
+    assert len(told.strip().splitlines()) == 1
 
 
 LOADED = """

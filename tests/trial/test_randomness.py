@@ -9,7 +9,7 @@ from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.errors import InputError
-from fedleak.core.finding import Report
+from fedleak.core.report import Report
 from fedleak.core.whole.randomness import Randomness, RunKey, public_stream
 from fedleak.core.whole.run import MemorySink
 from fedleak.trial.progress import Silent

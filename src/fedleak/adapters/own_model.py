@@ -20,8 +20,8 @@ from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, nearest_or_list
-from fedleak.core.finding import Report
 from fedleak.core.payload import ModelSpec
+from fedleak.core.report import Report
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense

@@ -16,8 +16,9 @@ from fedleak.core.attack import Guess, Prediction, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
-from fedleak.theory.condition import Assessment, State
-from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, enough_slots
+from fedleak.theory.condition import Assessment, State, no_noise
+from fedleak.theory.packed_equations import PackedEquations, enough_slots
+from fedleak.theory.residual_equations import UniqueResiduals, rows_of_last_batch
 
 
 def from_assessment(assessment: Assessment, *, if_fails: Verdict = Verdict.IMPOSSIBLE) -> Prediction:
@@ -25,6 +26,17 @@ def from_assessment(assessment: Assessment, *, if_fails: Verdict = Verdict.IMPOS
     verdict = {State.HOLDS: Verdict.EXACT, State.FAILS: if_fails, State.UNKNOWN: Verdict.UNKNOWN}[assessment.state]
     lead = f"{assessment.theorem}: {assessment.conclusion}" if verdict is Verdict.EXACT else assessment.theorem
     return Prediction(verdict, (lead, *assessment.reasons))
+
+
+def last_batch_alone(facts: Facts, prediction: Prediction) -> Prediction:
+    """Where batches are too large and the last one of an epoch is not, what it holds is found, in every epoch anew."""
+    last, width, size = rows_of_last_batch(facts), facts.n_adversary_features, facts.batch_size
+    if prediction.verdict is not Verdict.UNKNOWN or last is None or width is None or size is None:
+        return prediction
+    if not last <= width < size or no_noise(facts).state is not State.HOLDS:
+        return prediction
+    reason = f"the last batch of every epoch has {last} rows, no more than the {width} own columns: it is solved"
+    return Prediction(Verdict.PARTIAL, (reason, *prediction.reasons))
 
 
 def model_not_revealed(requires: frozenset[Capability], facts: Facts) -> Prediction | None:
@@ -52,7 +64,7 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     others = tuple(condition for condition in assessment.conditions if condition.statement not in passive)
     packed = PackedEquations.assess(facts)
     merged = Assessment(
-        packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedy
+        packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedies
     )
     too_few = enough_slots(facts).state is State.FAILS
     # Where another condition fails, noise above all, the theorem is silent about what can still be had.

@@ -5,52 +5,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedleak.auditing.planner import Task
-from fedleak.core.adversary import Secret
-from fedleak.core.finding import Finding, Outcome, Remedy
+from fedleak.core.conclusion import ANSWERED
+from fedleak.core.defended import Aim, Fate, aim, fates
+from fedleak.core.finding import Finding
+from fedleak.core.report import Remedy
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import State
 
-STOPPED = (Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE)
+GOOD = (Fate.STOPPED, Fate.RULED_OUT)
 
 
 def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[Remedy, ...]:
-    """Defenses that were seen to work, those that were seen not to, and changes that break a theorem."""
-    bare = [finding for finding in findings if finding.defense is None and finding.outcome is Outcome.LEAK]
-    pairs = [(leak, other) for leak in bare for other in findings if other.defense and _same_attempt(leak, other)]
-    worked = [_effect(leak, other) for leak, other in pairs if other.outcome in STOPPED]
-    failed = [_effect(leak, other) for leak, other in pairs if other.outcome is Outcome.LEAK]
+    """Defenses that were seen to work, changes that break a theorem, and defenses that were seen not to work."""
+    tried = dict.fromkeys(finding.defense for finding in findings if finding.defense is not None)
+    ended = [(name, question, fate) for name in tried for question, fate in fates(findings, name).items()]
+    told = {fate: [_told(findings, *one) for one in ended if one[2] is fate] for fate in Fate}
+    worked = [remedy for fate in GOOD for remedy in told[fate]]
+    failed = [remedy for fate in Fate if fate not in GOOD for remedy in told[fate]]
     return tuple(dict.fromkeys([*worked, *map(Remedy, remedies(tasks)), *failed]))
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """Changes that break a condition of a theorem that holds against some adversary."""
+    """What closes the leak that a theorem opens to some adversary, where the protocol at hand can have it."""
     lines: dict[str, None] = {}
     for task in {id(task.facts): task for task in tasks}.values():  # attacks of one adversary share their facts
         for theorem in THEOREMS:
             assessment = theorem.assess(task.facts)
-            if assessment.state is State.HOLDS and assessment.remedy:
+            words = [measure.words for measure in assessment.remedies if measure.fits(task.facts)]
+            if assessment.state is State.HOLDS and words:
                 who = " and ".join(task.adversary.parties)
                 holds = f"Against {who}, {theorem.name} holds ({assessment.conclusion})."
-                lines[f"{holds} To break it: {assessment.remedy}."] = None
+                lines[f"{holds} What closes it: {'; or '.join(words)}."] = None
     return tuple(lines)
 
 
-def _same_attempt(one: Finding, other: Finding) -> bool:
-    def key(finding: Finding) -> tuple[tuple[str, ...], str, str, Secret]:
-        return finding.adversary, finding.mode.value, finding.attack, finding.secret
+def _told(findings: Sequence[Finding], defense: str, question: Aim, fate: Fate) -> Remedy:
+    """One sentence on one question under one defense."""
+    mine = [finding for finding in findings if aim(finding) == question]
+    leak = max((f for f in mine if f.defense is None and f.is_shown), key=lambda found: found.severity)
+    under = [finding for finding in mine if finding.defense == defense]
+    learns = f"what {' and '.join(leak.adversary)} learns of {leak.secret}"
+    match fate:
+        case Fate.STOPPED:
+            return Remedy(f"{defense} stops {learns}{_change(leak, under)}.", defense)
+        case Fate.RULED_OUT:
+            return Remedy(f"{defense} leaves nothing to attack in {learns}: {_reason(leak, under)}.", defense)
+        case Fate.UNANSWERED:
+            silent = _silent(under)
+            return Remedy(f"Whether {defense} stops {learns} is not known: {silent}.", defense)
+    left = max((f for f in under if f.is_shown), key=lambda found: found.severity)
+    weaker = f"only weakens {learns}" if fate is Fate.WEAKENED else f"does not stop {learns}"
+    return Remedy(f"{defense} {weaker}, by {left.attack}{_change(leak, [left])}.", defense)
 
-    return key(one) == key(other)
+
+def _change(leak: Finding, under: Sequence[Finding]) -> str:
+    """From the leak's figure to that of the same attack under the defense, or else of any with the same metric."""
+    before = leak.score
+    if before is None:
+        return ""
+    ranked = sorted(under, key=lambda finding: finding.attack != leak.attack)
+    after = next((f.score for f in ranked if f.score is not None and f.score.metric == before.metric), None)
+    if after is None:
+        return ""
+    return f" ({before.metric} from {before.value:.3f} to {after.value:.3f}, baseline {after.baseline:.3f})"
 
 
-def _effect(leak: Finding, defended: Finding) -> Remedy:
-    return Remedy(_sentence(leak, defended), defended.defense)
+def _reason(leak: Finding, under: Sequence[Finding]) -> str:
+    return next(finding.why for finding in under if finding.attack == leak.attack)
 
 
-def _sentence(leak: Finding, defended: Finding) -> str:
-    name = f"{leak.attack} by {' and '.join(leak.adversary)} on {leak.secret}"
-    if leak.score is None or defended.score is None:
-        return f"{defended.defense}: {name} ends as {defended.outcome.value}."
-    before, after = leak.score, defended.score
-    change = f"{before.metric} from {before.value:.3f} to {after.value:.3f}, baseline {after.baseline:.3f}"
-    verdict = "still leaks under" if defended.outcome is Outcome.LEAK else "is stopped by"
-    return f"{name} {verdict} {defended.defense} ({change})."
+def _silent(under: Sequence[Finding]) -> str:
+    ended = [f"{f.attack} ended as {f.outcome.value}" for f in under if f.outcome not in ANSWERED]
+    return ", ".join(ended) or "no attack that leaked was tried under it"

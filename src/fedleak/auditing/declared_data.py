@@ -73,8 +73,12 @@ def _in_shape(party: Party, shape: tuple[int, ...] | None) -> Party:
 
 def sketch_federation(scenario: Scenario) -> Federation:
     """The same parties without rows: what is known of a federation before anybody shows data."""
-    members = tuple(_empty_party(spec, len(spec.columns)) for spec in scenario.parties)
-    counts = [party.n_features for party in sketch_facts(scenario)]
+    facts = sketch_facts(scenario)
+    n_rows = scenario.partition.train_rows or 0
+    members = tuple(
+        _empty_party(spec, party.n_features or 0, n_rows) for spec, party in zip(scenario.parties, facts, strict=True)
+    )
+    counts = [party.n_features for party in facts]
     known = [count for count in counts if count is not None]
     n_columns = sum(known) if len(known) == len(counts) else None
     return Federation(scenario.protocol, members, scenario.settings, _max_row_norm(scenario, n_columns))
@@ -82,7 +86,7 @@ def sketch_federation(scenario: Scenario) -> Federation:
 
 def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
     """The parties as the scenario declares them; a number of columns that it leaves open is unknown."""
-    return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec)) for spec in scenario.parties)
+    return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec, scenario)) for spec in scenario.parties)
 
 
 def _data_parties(scenario: Scenario) -> list[PartySpec]:
@@ -142,16 +146,22 @@ def _shares(members: Sequence[PartySpec], by: str, n_available: int) -> dict[str
     return shares
 
 
-def _declared_columns(spec: PartySpec) -> int | None:
+def _declared_columns(spec: PartySpec, scenario: Scenario) -> int | None:
+    """As many as the encoded table will have. A column of categories becomes several of zeros and ones: how many, and
+    which columns are of categories, is in the cells, which nobody has read."""
     if spec.role not in DATA_ROLES:
         return 0
-    return len(spec.columns) or spec.n_columns
+    count = len(spec.columns) if scenario.partition.by == "columns" else spec.n_columns
+    return None if count and scenario.data.categorical == "one-hot" else count
 
 
-def _empty_party(spec: PartySpec, n_columns: int) -> Party:
+def _empty_party(spec: PartySpec, n_columns: int, n_rows: int = 0) -> Party:
+    """As wide and as long as is declared, and empty: what a defense makes of the sizes is known without any data."""
     labels = np.zeros(0) if spec.role is Role.ACTIVE else None
-    nothing = Slice(np.zeros(0, dtype=np.int64), np.zeros((0, n_columns)), labels)
-    return Party(spec.name, spec.role, spec.columns, nothing)
+    rows = n_rows if spec.role in DATA_ROLES else 0
+    nothing = Slice(np.arange(rows), np.broadcast_to(np.float64(0.0), (rows, n_columns)), labels)
+    named = spec.columns if len(spec.columns) == n_columns else tuple(f"column {i}" for i in range(n_columns))
+    return Party(spec.name, spec.role, named, nothing)
 
 
 def _max_row_norm(scenario: Scenario, n_columns: int | None) -> float | None:

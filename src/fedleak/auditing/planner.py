@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fedleak.trial.decide import Question
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
-OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.BINS})
 NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
 
 
@@ -119,11 +119,14 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
         found = targets(attack.produces, facts.parties, coalition)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
-            yield Task(adversary, attack, target, seen, _predicted(attack, seen), skip)
+            yield Task(adversary, attack, target, seen, _predicted(attack, seen, skip), skip)
 
 
-def _predicted(attack: type[Attack], seen: Facts) -> Prediction:
-    """A prediction that fails is none: what somebody else's attack does here must not end the audit."""
+def _predicted(attack: type[Attack], seen: Facts, skip: str | None) -> Prediction:
+    """Nobody works on what the protocol does not give. A prediction that fails is none: what somebody else's attack
+    does here must not end the audit."""
+    if skip is not None and attack.requires - (seen.capabilities or frozenset()) - OF_KNOWLEDGE:
+        return Prediction(Verdict.IMPOSSIBLE, (skip,))
     try:
         return attack.predict(seen)
     except Exception as error:
@@ -191,7 +194,7 @@ def _reason_to_skip(
 def _deviation_of(task: Task) -> tuple[str | None, str | None]:
     if task.skip is not None or task.attack.deviation is None:
         return None, None
-    return task.attack.deviation, task.adversary.parties[0]
+    return task.attack.deviation, task.facts.deviating or task.adversary.parties[0]
 
 
 POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)  # of all outside the coalition: a sum hides whose is what

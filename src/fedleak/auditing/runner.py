@@ -16,8 +16,9 @@ from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, a
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary
+from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
+from fedleak.core.report import Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink
@@ -25,6 +26,7 @@ from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.decide import decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
+from fedleak.trial.luck import decide_together
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
@@ -83,7 +85,7 @@ class Audit:
         for planned in self._runs:
             self._skip_inapplicable(planned)
             open_tasks = [task for task in planned.tasks if task.skip is None]
-            if open_tasks:
+            if open_tasks or planned.defense is not None:  # one that leaves nothing to attack has its price too
                 self._one_run(planned, open_tasks)
 
     def report(self, *, unfinished: str = "not reached", command: str | None = None) -> Report:
@@ -92,6 +94,7 @@ class Audit:
         for planned, task in self._tasks():
             open_task = unanswered(task.question(_label(planned)), Outcome.SKIPPED, unfinished)
             findings.append(self._findings.get(task, open_task))
+        findings = decide_together(findings)
         settings = self._scenario.settings
         return Report(
             scenario=scenario_json(self._scenario),
@@ -108,6 +111,7 @@ class Audit:
             for_other_protocols=self._foreign() if self._left_out is None else self._left_out,
             run_key=str(self.run_key),
             repeats=self._repeats,
+            interrupted=len(self._findings) < len(findings),
         )
 
     def _foreign(self) -> tuple[str, ...]:
@@ -133,16 +137,21 @@ class Audit:
         try:
             played = self._train(planned)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
-            again = [self._played(_ideally(planned), MemorySink(), number) for number in range(1, self._repeats)]
+            again = [
+                self._played(_ideally(planned), MemorySink(), number)
+                for number in range(1, self._repeats if tasks else 1)
+            ]
         except InputError:
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
             show_traceback(error)
             why = f"the run failed: {error if isinstance(error, FedleakError) else in_one_line(error)}"
-            self._findings.update({t: unanswered(t.question(label), Outcome.ERRORED, why) for t in tasks})
+            self._findings.update(
+                {t: unanswered(t.question(label), Outcome.ERRORED, why) for t in tasks or planned.tasks}
+            )
             return
-        utility = dict(played.run.utility)
-        self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes))
+        utility, blind = dict(played.run.utility), dict(played.run.baselines)
+        self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes, blind))
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         self._attack_all(tasks, [played, *again], label)
 
@@ -235,35 +244,3 @@ def _folder_name(name: str) -> str:
 
 def _label(planned: PlannedRun) -> str | None:
     return planned.defense.label if planned.defense else None
-
-
-MEASURED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})
-ANSWERED = MEASURED | {Outcome.NOT_IDENTIFIABLE}
-
-
-def still_unknown(report: Report) -> str | None:
-    """What would have to be known and is not: no measurement at all, a question with undetermined answers alone, or a
-    claim that nothing checks, where no other attack showed a leak.
-
-    A question is a secret, who is after it, and under which defense.
-    """
-    if not any(finding.outcome in MEASURED or finding.is_proved for finding in report.findings):
-        claims = any(finding.outcome is Outcome.UNCHECKED for finding in report.findings)
-        return "no truth was given, and no claim is proved" if claims else "not one attack gave a measured outcome"
-    answered = {_question(f) for f in report.findings if f.outcome in ANSWERED or f.is_proved}
-    shown = {_question(f) for f in report.findings if f.outcome is Outcome.LEAK or f.is_proved}
-    undetermined = _left(report, Outcome.UNDETERMINED, answered)
-    unchecked = _left(report, Outcome.UNCHECKED, shown)
-    parts = [f"undetermined is {'; '.join(undetermined)}"] if undetermined else []
-    parts += [f"unchecked is {'; '.join(unchecked)}"] if unchecked else []
-    return "; ".join(parts) or None
-
-
-def _left(report: Report, outcome: Outcome, answered: set[str]) -> list[str]:
-    found = dict.fromkeys(_question(finding) for finding in report.findings if finding.outcome is outcome)
-    return [question for question in found if question not in answered]
-
-
-def _question(finding: Finding) -> str:
-    under = f" under {finding.defense}" if finding.defense else ""
-    return f"what {' + '.join(finding.adversary)} ({finding.mode.value}) learns of {finding.secret}{under}"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from fedleak.auditing.runner import still_unknown
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError
-from fedleak.core.finding import Outcome, Report, Severity
+from fedleak.core.finding import Outcome, Severity
+from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.door.audits import PAGE, TRANSCRIPTS, carry_out
 from fedleak.door.frames import FrameOptions
@@ -90,10 +90,10 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
         return ExitCode.FOUND
     if any(finding.outcome is Outcome.ERRORED for finding in report.findings):
         return ExitCode.FAILED
-    unknown = None if fail_on is None else still_unknown(report)
-    if unknown is None:
+    missing = () if fail_on is None else report.conclusion.missing
+    if not missing:
         return ExitCode.DONE
-    click.echo(f"fedleak: inconclusive under --fail-on: {unknown}", err=True)
+    click.echo(f"fedleak: inconclusive under --fail-on: {'; '.join(missing)}", err=True)
     return ExitCode.INCONCLUSIVE
 
 

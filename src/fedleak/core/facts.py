@@ -96,6 +96,11 @@ class Facts:
         return replace(self, parties=parties, score_noise=max(levels.values(), default=0.0))
 
     @property
+    def deviating(self) -> str | None:
+        """Who deviates where a coalition does: its first member that holds data. An arbiter has no columns to add."""
+        return next((name for name in self.adversary if self.party(name).role in DATA_ROLES), None)
+
+    @property
     def outside_noise(self) -> float | None:
         """Deviation of the noise in the sum of all scores from outside: what the adversary cannot take off."""
         return self._noise([party for party in self.parties if party.name not in self.adversary])

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 
@@ -166,6 +166,18 @@ class Tree(Value):
 
 
 Payload = Array | CipherArray | IntegerArray | Scalar | Texts | Table | ModelSpec | Tree
+
+
+def not_finite(payload: Payload) -> str:
+    """The first number in it that is not finite, as a text; empty where all are."""
+    if isinstance(payload, Tree):
+        return next((found for member in payload.items.values() if (found := not_finite(member))), "")
+    if isinstance(payload, Scalar):
+        return str(payload.value) if isinstance(payload.value, float) and not isfinite(payload.value) else ""
+    if not isinstance(payload, Array | Table) or payload.values.dtype.kind != "f":
+        return ""
+    wrong = payload.values[~np.isfinite(payload.values)]
+    return str(wrong[0]) if wrong.size else ""
 
 
 def settled_payload(payload: Payload) -> Payload:

@@ -25,6 +25,11 @@ def capacity(key_bits: int, slot_bits: int) -> int:
     return (key_bits - 1) // slot_bits
 
 
+def bits_of_sum(value_bits: int, n_values: int) -> int:
+    """Of a signed sum over so many values of that length, each times a factor of one bit."""
+    return value_bits + n_values.bit_length() + 1
+
+
 def pack(values: Sequence[int], slot_bits: int, key_bits: int) -> int:
     """The plaintext (signed) that holds the values, each under 2^(slot_bits - 1) in magnitude, lowest slot first."""
     _check_slots(len(values), slot_bits, key_bits)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
-from fedleak.core.steps import Role
+from fedleak.core.facts import Facts
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation, setting
 from fedleak.core.whole.hooks import Defense
 
@@ -17,11 +18,13 @@ class LargerBatch(Defense):
     packs its products gets the residuals as well."""
 
     name = "larger-batch"
-    summary = "raises the batch size above every party's number of columns"
+    summary = "raises the batch size above every party's number of columns, the last batch of an epoch included"
     reference = Reference("hu2022", "sections 3 and 5")
     changes = frozenset({"batch_size"})
 
-    batch_size: int = setting(0, "rows of a batch; twice the columns of the widest party if 0", unit="rows")
+    batch_size: int = setting(
+        0, "rows of a batch; if 0, twice the columns of the widest party or more, with no short batch left", unit="rows"
+    )
 
     def __post_init__(self) -> None:
         if self.batch_size < 0:
@@ -30,9 +33,23 @@ class LargerBatch(Defense):
     def configure(self, federation: Federation) -> Federation:
         widest = max(len(party.columns) for party in federation.parties)
         n_rows = max(len(party.train.ids) for party in federation.parties)
-        # Never below what is set: without data nothing may be known of the columns.
-        wanted = self.batch_size or max(2 * widest, getattr(federation.settings, "batch_size", 0))
-        return federation.with_settings(batch_size=min(wanted, n_rows) if n_rows else wanted)
+        if self.batch_size:
+            return federation.with_settings(batch_size=min(self.batch_size, n_rows) if n_rows else self.batch_size)
+        wanted = max(2 * widest, getattr(federation.settings, "batch_size", 0), 1)
+        return federation.with_settings(batch_size=_without_short_batch(wanted, n_rows, widest))
+
+    def declare(self, facts: Facts) -> Facts:
+        """Before anybody shows data, columns or rows may be missing that the size of a batch follows from."""
+        counts = [party.n_features for party in facts.parties if party.role in DATA_ROLES]
+        known = self.batch_size or (facts.n_rows is not None and None not in counts)
+        return facts if known else replace(facts, batch_size=None)
+
+
+def _without_short_batch(wanted: int, n_rows: int, widest: int) -> int:
+    """The first size from the wanted one on whose last batch is not within the columns either: that one alone would
+    give its rows away in every epoch. One batch of all rows is such a size, if there are rows enough at all."""
+    sizes = range(min(wanted, n_rows), n_rows)
+    return next((size for size in sizes if not 0 < n_rows % size <= widest), n_rows) if n_rows else wanted
 
 
 @dataclass(frozen=True)

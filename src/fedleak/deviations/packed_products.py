@@ -35,8 +35,9 @@ from fedleak.crypto.masks import (
     uniform_residues,
     unmask,
 )
-from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
+from fedleak.crypto.packing import bits_of_sum, capacity, pack_ciphertexts, unpack
 from fedleak.protocols.linear import vocabulary as linear
+from fedleak.theory.packed_equations import FEWEST_AUXILIARY_BITS, SCORE_BITS, SLOT_BITS
 
 AUXILIARY_BITS = 9  # of a made-up feature, at most: more make no system more regular
 SPARE_EQUATIONS = 8  # beyond the unknowns, where there is room: a wrong solution then fails them
@@ -67,9 +68,11 @@ class PackedProducts(Deviation):
     reference = Reference("hu2022", "algorithm 2")
     acts_at = frozenset({linear.MULTIPLY, linear.UNMASK})
 
-    slot_bits: int = setting(64, "length of one packed product (iota) where longer ones are too few", unit="bits")
+    slot_bits: int = setting(
+        SLOT_BITS, "length of one packed product (iota) where longer ones are too few", unit="bits"
+    )
     score_bits: int = setting(
-        10, "bits before the binary point that a partner's value may have in such a product", unit="bits"
+        SCORE_BITS, "bits before the binary point that a partner's value may have in such a product", unit="bits"
     )
 
     def hooks(self, party: str) -> tuple[Hook[Any], ...]:
@@ -101,8 +104,10 @@ def _layout(inputs: ProductInputs, value_bits: int, least_bits: int, rng: np.ran
     They need no fractional bits: what counts is that the system is regular.
     """
     n_rows, n_columns = inputs.rows.shape
-    taken = value_bits + n_rows.bit_length() + 1
-    most = capacity(inputs.key.key_bits, max(least_bits, taken + 2))  # u = floor((kappa - 1) / iota)
+    taken = bits_of_sum(value_bits, n_rows)
+    most = capacity(
+        inputs.key.key_bits, max(least_bits, taken + FEWEST_AUXILIARY_BITS)
+    )  # u = floor((kappa - 1) / iota)
     if n_rows > most * n_columns:
         return None
     n_slots = min(most, -(-(n_rows + SPARE_EQUATIONS) // n_columns))

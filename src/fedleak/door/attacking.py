@@ -32,6 +32,10 @@ def attack(
     that holds the view alone; ``in_process`` runs it here, for a debugger, and so do systems that cannot isolate it.
     ``seed`` is of what the attack draws. An attack that fails, or lacks something, raises ``RunError`` with the reason.
     """
+    if not isinstance(view, View | str | os.PathLike):
+        raise InputError(f"view must be a View, or the folder of one that was saved; got {view!r:.80}")
+    if not isinstance(name, str | Attack) and not (isinstance(name, type) and issubclass(name, Attack)):
+        raise InputError(f"name must be the name of an attack, its class or an attack; got {name!r:.80}")
     seen = view if isinstance(view, View) else load_view(Path(view))
     chosen = ATTACKS.get(name) if isinstance(name, str) else name
     kind = chosen if isinstance(chosen, type) else type(chosen)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fedleak.auditing.runner import Audit, SinkFactory
 from fedleak.core.errors import InputError
-from fedleak.core.finding import Report
+from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.frames import Adversaries, FrameOptions, Parties

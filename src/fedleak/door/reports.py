@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fedleak.core.finding import Report
+from fedleak.core.report import Report
 from fedleak.report import json_format
 
 REPORT = "report.json"

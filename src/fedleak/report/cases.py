@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fedleak.core.adversary import Secret
+from fedleak.core.conclusion import ANSWERED, MEASURED
 from fedleak.core.finding import Finding, Mode, Outcome, Severity
-from fedleak.report.wording import ANSWERS, DECIDED, reason_of, share_recovered
-
-Aim = tuple[tuple[str, ...], Mode, Secret]
+from fedleak.report.wording import reason_of, share_recovered
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class Case:
     @property
     def has_content(self) -> bool:
         """An answer, or at least a figure or a claim: enough for a card of its own."""
-        answers = ANSWERS | {Outcome.UNCHECKED}
+        answers = ANSWERED | {Outcome.UNCHECKED}
         return any(f.outcome in answers or f.score is not None or f.certificate for f in self.findings)
 
     @property
@@ -56,11 +55,6 @@ class Silence:
     findings: tuple[Finding, ...]
 
 
-def aim(finding: Finding) -> Aim:
-    """Who is after what, by whatever attack."""
-    return finding.adversary, finding.mode, finding.secret
-
-
 def worst_leak(findings: Iterable[Finding]) -> Finding | None:
     """The gravest leak, measured or proved; the one without a defense where two are equal."""
     return max((finding for finding in findings if finding.is_shown), key=gravity, default=None)
@@ -82,7 +76,7 @@ def silences(findings: Iterable[Finding]) -> tuple[Silence, ...]:
     """Every finding that is neither leak nor no_leak, by its reason: none of them is a zero."""
     grouped: dict[tuple[Outcome, str], list[Finding]] = {}
     for finding in findings:
-        if finding.outcome not in DECIDED and not finding.is_proved:
+        if finding.outcome not in MEASURED and not finding.is_proved:
             grouped.setdefault((finding.outcome, reason_of(finding)), []).append(finding)
     order = list(Outcome)
     keys = sorted(grouped, key=lambda key: order.index(key[0]))

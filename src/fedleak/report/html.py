@@ -15,20 +15,23 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from fedleak.core.display import visible
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary
-from fedleak.report.cases import Case, Opponent, Silence, opponents, silences, worst_leak
-from fedleak.report.defense_effect import defenses, effects, honest_run
+from fedleak.core.finding import Finding, Outcome
+from fedleak.core.report import Report, RunSummary
+from fedleak.report.agreement import agreement, agreement_words
+from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
+from fedleak.report.defense_effect import defenses, effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
-from fedleak.report.verdict import agreement, agreement_words, statement
+from fedleak.report.usefulness import honest_run, with_baseline
+from fedleak.report.verdict import partner_sentence, statement
 from fedleak.report.wording import (
     MODE_MEANING,
     OUTCOME_MEANING,
     OUTCOME_WORDS,
     claim_words,
+    columns_words,
     is_captured,
     joined,
-    leak_sentence,
     left_out,
     outcome_words,
     owner_words,
@@ -129,6 +132,7 @@ def _environment() -> Environment:
         agreement=agreement,
         agreement_words=agreement_words,
         claim_words=claim_words,
+        columns_words=columns_words,
         count=count,
         exhibit_picture=exhibit_picture,
         exhibit_words=exhibit_words,
@@ -137,19 +141,19 @@ def _environment() -> Environment:
         holds_nested=_holds_nested,
         is_list=_is_list,
         is_mapping=lambda value: isinstance(value, Mapping),
-        leak_sentence=leak_sentence,
         missing=MISSING,
         mode_meaning=MODE_MEANING,
         outcome_meaning=OUTCOME_MEANING,
         unchecked_words=unchecked_words,
         outcome_words=OUTCOME_WORDS,
         words_of=outcome_words,
+        partner_sentence=partner_sentence,
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,
         scores_cells=scores_cells,
         severity_words=severity_words,
-        worst_leak=worst_leak,
+        with_baseline=with_baseline,
     )
     return environment
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Report
 from fedleak.core.payload import ScalarValue
+from fedleak.core.report import Report
 from fedleak.report.json_keys import SCHEMA_VERSION, ReportKeys, ReportKeys1
 from fedleak.report.json_translation import keys_of, report_of, report_of_version_1
 from fedleak.schema import strict_json

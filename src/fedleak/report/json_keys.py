@@ -11,13 +11,13 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from fedleak.core.adversary import Secret
+from fedleak.core.conclusion import Level
 from fedleak.core.described import meaning
 from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.payload import ScalarValue
-from fedleak.report.verdict import Level
 
 SCHEMA_VERSION = 2
-SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")
+SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")  # of the main score, among the finding's own keys
 
 
 def key(about: str, *, default: Any = MISSING, least: float | None = None, most: float | None = None) -> Any:
@@ -33,6 +33,9 @@ class RunKeys:
     utility: Mapping[str, float | None] = key("figures of the model by name")
     seconds: float | None = key("time of the run, in seconds", least=0)
     notes: tuple[str, ...] = key("what the protocol or the defense has to say of the run")
+    baselines: Mapping[str, float | None] | None = key(
+        "the same figures of a guess that looks at no column: always the majority class, or the mean", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,7 @@ class FindingKeys:
     why: str = key("the reason, in a sentence")
     metric: str | None = key("what was measured; null, as are the next five, where nothing was")
     value: float | None = key("the figure that the attack reached")
-    baseline: float | None = key("the best that prior knowledge alone gives")
+    baseline: float | None = key("the best that a blind answer gives: prior knowledge, and no message")
     better: Better | None = key("which way is better for the attack")
     ci: tuple[float, float] | None = key("interval of the value, 95 %: low and high")
     n: int | None = key("cells that were scored", least=0)
@@ -65,6 +68,22 @@ class FindingKeys:
     evidence: Mapping[str, str] = key("what the attack says for itself: ranks, residuals, number of solutions")
     exhibit: Exhibit | None = key("a few true and guessed values side by side; null in a redacted report")
     columns: tuple[ColumnResult, ...] = key("how each column of the secret came out", default=())
+    gain_ci: tuple[float, float] | None = key(
+        "interval of the gain over the baseline, row by row, 95 %; null where rows are not paired", default=None
+    )
+    p_value: float | None = key(
+        "how likely luck alone gets so far, corrected for the number of columns; null where nothing was tested",
+        default=None,
+        least=0,
+        most=1,
+    )
+    p_corrected: float | None = key(
+        "the same, corrected (Holm) for all attacks by this adversary on this secret; a leak is at most 0.025, or "
+        "proved, or said to be recovered and perfect",
+        default=None,
+        least=0,
+        most=1,
+    )
     claim: Claim | None = key("what the attack itself says of its answer; null where it gave none", default=None)
     certificate: str | None = key(
         "what in the adversary's view alone proves the answer; null where nothing does", default=None
@@ -82,13 +101,17 @@ class FindingKeys:
 class VerdictKeys:
     """What the top of the page says; computed from the findings."""
 
-    level: Level = key("whether anything leaked; `inconclusive` where no attack gave an answer")
-    severity: Severity = key("of the gravest leak")
+    level: Level = key("whether anything leaked; `inconclusive` where what would have to be known is not")
+    severity: Severity = key("of the gravest leak, also of one that theory says cannot be")
     headline: str = key("the gravest leak in one sentence, or that there is none")
     meaning: str = key("what it means for the owner of the data; empty, as are the next two, where nothing leaked")
     also: tuple[str, ...] = key("the worst leak of every other secret, a sentence each")
     remedy: str = key("which defense helps, and what it leaves")
     tally: str = key("how many findings of which kind")
+    missing: tuple[str, ...] = key(
+        "what would have to be known and is not, a sentence each; beside a leak too", default=()
+    )
+    usefulness: str = key("a warning where the model is no better than a guess that looks at no column", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +121,7 @@ class UtilityChangeKeys:
     metric: str = key("the figure that stands for the model's worth")
     without: float = key("in the run without a defense")
     with_defense: float = key("in the run with it")
+    baseline: float | None = key("of a guess that looks at no column; null where not known", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +130,18 @@ class RemedyKeys:
 
     sentence: str = key("what, and why")
     defense: str | None = key("the defense that it speaks of, with its parameters; null where it speaks of none")
-    stops: int | None = key("leaks that this defense stopped; null where it was tried on none", least=0)
+    stops: int | None = key(
+        "leaks that this defense stopped: what one adversary learns of one secret, by any attack; null where it was "
+        "tried on none",
+        least=0,
+    )
     of: int | None = key("leaks that it was tried on", least=0)
     utility_change: UtilityChangeKeys | None = key("what it costs the model; null where that was not measured")
+    rules_out: int | None = key(
+        "leaks that it leaves nothing to attack in, by a theorem; null where it was tried on none",
+        least=0,
+        default=None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,3 +174,4 @@ class ReportKeys:
     for_other_protocols: tuple[str, ...] = key(
         "attacks that were left out because the protocol never gives what they need"
     )
+    interrupted: bool = key("it was ended from outside, and not everything was tried", default=False)

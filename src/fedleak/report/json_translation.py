@@ -8,8 +8,9 @@ from math import isfinite, nan
 from types import MappingProxyType
 from typing import Any
 
-from fedleak.core.finding import Finding, Remedy, Report, RunSummary, Score
-from fedleak.report.defense_effect import Effect, UtilityChange, effects
+from fedleak.core.finding import Finding, Score
+from fedleak.core.report import Remedy, Report, RunSummary
+from fedleak.report.defense_effect import Effect, effects
 from fedleak.report.json_keys import (
     SCHEMA_VERSION,
     SCORE_KEYS,
@@ -21,6 +22,7 @@ from fedleak.report.json_keys import (
     UtilityChangeKeys,
     VerdictKeys,
 )
+from fedleak.report.usefulness import UtilityChange
 from fedleak.report.verdict import statement
 from fedleak.schema.strict_json import Malformed
 
@@ -38,6 +40,7 @@ def keys_of(report: Report) -> ReportKeys:
         findings=tuple(_finding_keys(finding) for finding in report.findings),
         remedies=tuple(_remedy_keys(remedy, by_defense.get(remedy.defense or "")) for remedy in report.remedies),
         for_other_protocols=report.for_other_protocols,
+        interrupted=report.interrupted,
     )
 
 
@@ -51,6 +54,7 @@ def report_of(keys: ReportKeys) -> Report:
         for_other_protocols=keys.for_other_protocols,
         run_key=keys.run_key,
         repeats=keys.repeats,
+        interrupted=keys.interrupted,
     )
 
 
@@ -78,6 +82,8 @@ def _verdict(report: Report) -> VerdictKeys:
         also=top.also,
         remedy=top.remedy,
         tally=top.tally,
+        missing=top.missing,
+        usefulness=top.usefulness,
     )
 
 
@@ -89,6 +95,7 @@ def _remedy_keys(remedy: Remedy, effect: Effect | None) -> RemedyKeys:
         stops=None if tried is None else tried.n_stopped,
         of=None if tried is None else tried.n_tried,
         utility_change=_utility_change(effect.utility) if effect else None,
+        rules_out=None if tried is None else tried.n_ruled_out,
     )
 
 
@@ -100,8 +107,9 @@ def _utility_change(change: UtilityChange | None) -> UtilityChangeKeys | None:
 
 def _finding_keys(finding: Finding) -> FindingKeys:
     return FindingKeys(
-        **_same(FindingKeys, finding, but=(*SCORE_KEYS, "evidence", "certificate")),
+        **_same(FindingKeys, finding, but=(*SCORE_KEYS, "gain_ci", "evidence", "certificate")),
         **_score_keys(finding.score),
+        gain_ci=None if finding.score is None else finding.score.gain_ci,
         evidence=_joined(finding.evidence),
         certificate=finding.certificate or None,
     )
@@ -120,8 +128,12 @@ def _joined(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def _run(keys: RunKeys) -> RunSummary:
-    utility = {name: _or_nan(value) for name, value in keys.utility.items()}
-    return RunSummary(keys.defense, keys.deviation, MappingProxyType(utility), _or_nan(keys.seconds), keys.notes)
+    utility, blind = (_figures(given) for given in (keys.utility, keys.baselines or {}))
+    return RunSummary(keys.defense, keys.deviation, utility, _or_nan(keys.seconds), keys.notes, blind)
+
+
+def _figures(given: Mapping[str, float | None]) -> Mapping[str, float]:
+    return MappingProxyType({name: _or_nan(value) for name, value in given.items()})
 
 
 def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
@@ -136,7 +148,9 @@ def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
 def _finding(keys: FindingKeys) -> Finding:
     return Finding(
         **_same(Finding, keys, but=("score", "evidence", "certificate", "seconds")),
-        score=None if keys.metric is None else Score(**{name: getattr(keys, name) for name in SCORE_KEYS}),
+        score=None
+        if keys.metric is None
+        else Score(**{name: getattr(keys, name) for name in (*SCORE_KEYS, "gain_ci")}),
         evidence=tuple(keys.evidence.items()),
         certificate=keys.certificate or "",
         seconds=_or_nan(keys.seconds),

@@ -14,15 +14,20 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fedleak.core.conclusion import Level
 from fedleak.core.display import visible
-from fedleak.core.finding import Finding, Outcome, Report, RunSummary, Severity
+from fedleak.core.finding import Finding, Outcome, Severity
+from fedleak.core.report import Report, RunSummary
+from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.safe_text import Name
-from fedleak.report.verdict import UNMEASURED, Agreement, agreement, statement
+from fedleak.report.usefulness import with_baseline
+from fedleak.report.verdict import UNMEASURED, Statement, statement
 from fedleak.report.wording import (
     OUTCOME_WORDS,
+    columns_words,
     left_out,
     outcome_words,
     owned,
@@ -76,9 +81,15 @@ def print_report(report: Report, console: Console) -> None:
 def _print_statement(report: Report, console: Console) -> None:
     top = statement(report)
     console.print(Text.assemble((f"{top.level}: ", TONE_STYLES[top.tone]), (visible(top.headline), "bold")))
-    for line in (top.meaning, *(f"Also: {line}" for line in top.also), top.remedy, top.tally):
+    for line in _lines_of(top):
         if line:
             console.print(_plain(line))
+
+
+def _lines_of(top: Statement) -> tuple[str, ...]:
+    open_word = "Not settled" if top.in_a_word is Level.LEAK else "Missing"
+    also, missing = (f"Also: {line}" for line in top.also), (f"{open_word}: {line}" for line in top.missing)
+    return (top.meaning, *also, *missing, top.usefulness, top.remedy, top.tally)
 
 
 def _print_opponent(opponent: Opponent, console: Console) -> None:
@@ -150,7 +161,8 @@ def _value(finding: Finding) -> Text:
         return _plain(unchecked_words(finding) or MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines, *_further(finding))
+    named = [_plain(columns_words(finding), "bold")] if columns_words(finding) else []
+    return _lines(*lines, *named, *_further(finding))
 
 
 def _further(finding: Finding) -> list[Text]:
@@ -195,12 +207,14 @@ def _print_runs(report: Report, console: Console) -> None:
     for run in report.runs:
         table.add_row(*_run_cells(run, metrics))
     console.print(table)
+    if any(run.baselines for run in report.runs):
+        console.print(_plain("In brackets: always saying the majority class, or the mean.", "dim"))
     _print_list("", [f"{effect.defense} {effect.words()}." for effect in effects(report)], console)
     _print_list("", [f"{run.defense or 'no defense'}: {note}" for run in report.runs for note in run.notes], console)
 
 
 def _run_cells(run: RunSummary, metrics: Iterable[str]) -> list[Text]:
-    figures = [_plain(figure(name, run.utility.get(name))) for name in metrics]
+    figures = [_plain(with_baseline(run, name)) for name in metrics]
     return [_plain(run.defense or "none"), _plain(run.deviation or "none"), *figures, Text(duration(run.seconds))]
 
 

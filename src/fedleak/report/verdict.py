@@ -1,19 +1,21 @@
-"""The sentence on top of a report, and whether theory and measurement agree."""
+"""The sentence on top of a report."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from fedleak.core.attack import Status, Verdict
-from fedleak.core.finding import Finding, Outcome, Report, Severity
-from fedleak.report.cases import Aim, aim, gravity, worst_leak
+from fedleak.core.attack import Status
+from fedleak.core.conclusion import ANSWERED, MEASURED, Conclusion, Level, conclude, contradicts_theory
+from fedleak.core.defended import Aim, aim
+from fedleak.core.finding import Finding, Outcome, Severity
+from fedleak.core.report import Report
+from fedleak.report.cases import gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
-from fedleak.report.numbers import count, percent
+from fedleak.report.numbers import count
+from fedleak.report.usefulness import worth_warning
 from fedleak.report.wording import (
-    ANSWERS,
-    DECIDED,
     RECOVERS_FROM,
     is_captured,
     joined,
@@ -21,88 +23,123 @@ from fedleak.report.wording import (
     owner_words,
     possessive,
     share_learned,
-    share_recovered,
     who,
 )
-
-
-class Level(StrEnum):
-    LEAK = "leak"
-    NO_LEAK = "no_leak"
-    INCONCLUSIVE = "inconclusive"
-
 
 UNMEASURED = "unmeasured"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The top of every report."""
+    """The top of every report. ``conclusion`` decides its level and colour."""
 
-    level: str  # two words before the headline
+    level: str  # a word or two before the headline
     tone: str  # its colour: none, low, medium, high, or unmeasured
+    severity: Severity  # of the gravest leak, also of one that theory says cannot be
     headline: str
     meaning: str  # for the data owner; this and the next two are empty where nothing leaked
     also: tuple[str, ...]  # the worst leak of every other secret
     remedy: str
     tally: str  # how many findings of which kind
-
-    @property
-    def severity(self) -> Severity:
-        return Severity.NONE if self.tone == UNMEASURED else Severity[self.tone.upper()]
-
-    @property
-    def in_a_word(self) -> Level:
-        if self.tone == UNMEASURED:
-            return Level.INCONCLUSIVE
-        return Level.LEAK if self.severity > Severity.NONE else Level.NO_LEAK
+    in_a_word: Level
+    missing: tuple[str, ...] = ()  # what would have to be known and is not, a sentence each
+    usefulness: str = ""  # a warning where the model is worth nothing
 
 
 def statement(report: Report) -> Statement:
+    concluded = report.conclusion
+    if concluded.level is not Level.LEAK:
+        return _without_leak(report, concluded)
     worst = worst_leak(report.findings)
-    if worst is None:
-        return _without_leak(report)
+    assert worst is not None
     return Statement(
         level=f"Severity {worst.severity.label}",
         tone=worst.severity.label,
+        severity=worst.severity,
         headline=f"{leak_sentence(worst)}.",
         meaning=_meaning(worst),
         also=_other_leaks(report, worst),
         remedy=_remedy(report, worst),
         tally=_tally(report),
+        in_a_word=concluded.level,
+        missing=_sentences(concluded),
+        usefulness=worth_warning(report),
     )
 
 
-def _without_leak(report: Report) -> Statement:
-    """Never "safe": either no attack that gave an answer found a leak, or there was no answer at all. A claim that
-    nothing checks is no clean bill either."""
-    n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in report.findings)
-    if n_unchecked:
-        return _unchecked(report, n_unchecked)
-    n_measured = sum(finding.outcome in DECIDED for finding in report.findings)
+def _without_leak(report: Report, concluded: Conclusion) -> Statement:
+    """Never "safe": either no attack that gave an answer found a leak, or what would have to be known is not."""
+    known = concluded.level is Level.NO_LEAK
+    return Statement(
+        level="No leak found" if known else "Inconclusive",
+        tone="none" if known else UNMEASURED,
+        severity=report.worst,
+        headline=_none_found(report.findings) if known else _inconclusive(report),
+        meaning="",
+        also=(),
+        remedy="",
+        tally=_tally(report),
+        in_a_word=concluded.level,
+        missing=_sentences(concluded),
+        usefulness=worth_warning(report),
+    )
+
+
+def _sentences(concluded: Conclusion) -> tuple[str, ...]:
+    return tuple(f"{clause[0].upper()}{clause[1:]}." for clause in concluded.missing)
+
+
+def _none_found(findings: Sequence[Finding]) -> str:
+    n_measured = sum(finding.outcome in MEASURED for finding in findings)
     if n_measured == 1:
-        headline = "The one attack that was measured did no better than prior knowledge alone."
-    elif n_measured:
-        headline = f"None of the {n_measured} attacks that were measured did better than prior knowledge alone."
-    elif any(finding.outcome in ANSWERS for finding in report.findings):
-        headline = "No attack could single out a secret."
-    else:
-        headline = "No attack gave an answer." if report.findings else "No attack was tried."
-    answered = any(finding.outcome in ANSWERS for finding in report.findings)
-    level, tone = ("No leak found", "none") if answered else ("Not measured", UNMEASURED)
-    n_failed = sum(finding.outcome is Outcome.ERRORED for finding in report.findings)
-    if answered and n_failed:  # who knows what they would have found
-        level, tone, headline = "Not complete", UNMEASURED, f"{headline} But {count(n_failed, 'attack')} failed."
-    return Statement(level, tone, headline, meaning="", also=(), remedy="", tally=_tally(report))
+        return "The one attack that was measured did no better than prior knowledge alone."
+    return f"None of the {n_measured} attacks that were measured did better than prior knowledge alone."
 
 
-def _unchecked(report: Report, n_unchecked: int) -> Statement:
+def _inconclusive(report: Report) -> str:
+    findings = report.findings
+    impossible = worst_leak(findings)
+    if impossible is not None:
+        return f"{leak_sentence(impossible)}, though theory says that it cannot: one of the two is wrong."
+    if any(finding.outcome is Outcome.UNCHECKED for finding in findings):
+        return _unchecked(findings)
+    if not any(finding.outcome in MEASURED for finding in findings):
+        return _unmeasured(findings)
+    return f"What was measured shows no leak, but {_why_not_all(report)}."
+
+
+def _why_not_all(report: Report) -> str:
+    if any(finding.outcome is Outcome.ERRORED for finding in report.findings):
+        return f"{count(sum(f.outcome is Outcome.ERRORED for f in report.findings), 'attempt')} failed"
+    if report.interrupted:
+        return "not everything was tried"
+    if any(contradicts_theory(finding) for finding in report.findings):
+        return "theory says that there is one"
+    return "not every question has an answer"
+
+
+def _unmeasured(findings: Sequence[Finding]) -> str:
+    if any(finding.outcome in ANSWERED for finding in findings):
+        return "No attack could single out a secret, and none was measured."
+    return "No attack gave an answer." if findings else "No attack was tried."
+
+
+def _unchecked(findings: Sequence[Finding]) -> str:
+    n_unchecked = sum(finding.outcome is Outcome.UNCHECKED for finding in findings)
     claims = f"{count(n_unchecked, 'attack')} answered, and nothing here tells whether rightly"
-    if any(finding.outcome in DECIDED for finding in report.findings):
-        headline = f"What was checked shows no leak, but {claims}: the truth that was given does not hold it."
-    else:
-        headline = f"No truth given: nothing was checked. {claims}."
-    return Statement("Not checked", UNMEASURED, headline, meaning="", also=(), remedy="", tally=_tally(report))
+    if any(finding.outcome in MEASURED for finding in findings):
+        return f"What was checked shows no leak, but {claims}: the truth that was given does not hold it."
+    return f"No truth given: nothing was checked. {claims}."
+
+
+def partner_sentence(findings: Sequence[Finding]) -> str:
+    """What one adversary learns: by the same rule as the top."""
+    worst, concluded = worst_leak(findings), conclude(findings)
+    if worst is not None:
+        return f"{leak_sentence(worst)}."
+    if concluded.level is Level.NO_LEAK:
+        return "No attack of this adversary found a leak."
+    return f"Not known: {'; '.join(concluded.missing)}."
 
 
 def _meaning(worst: Finding) -> str:
@@ -157,60 +194,3 @@ def _tally(report: Report) -> str:
     if n_silent:
         parts.append(f"{n_silent} neither (none of these is a zero)")
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."
-
-
-NEARLY_ALL = 0.95  # of the cells: the rest may be lost to rounding and ill-conditioning
-
-
-class Agreement(StrEnum):
-    AGREES = "agrees"
-    FALLS_SHORT = "falls short"
-    DISAGREES = "disagrees"
-    NO_PREDICTION = "no prediction"
-    NO_MEASUREMENT = "no measurement"
-
-
-def agreement(finding: Finding) -> Agreement:
-    if finding.outcome in {Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED, Outcome.UNCHECKED}:
-        return Agreement.NO_MEASUREMENT
-    leaked = finding.outcome is Outcome.LEAK
-    match finding.theory.verdict:
-        case Verdict.EXACT:
-            return _against_exact(finding) if leaked else Agreement.DISAGREES
-        case Verdict.PARTIAL:
-            return Agreement.AGREES if leaked else Agreement.DISAGREES
-        case Verdict.IMPOSSIBLE:
-            return Agreement.DISAGREES if leaked else Agreement.AGREES
-    return Agreement.NO_PREDICTION
-
-
-def agreement_words(finding: Finding) -> str:
-    """A sentence of what theory said and whether the run bore it out."""
-    predicted = PREDICTED.get(finding.theory.verdict, "Theory makes no prediction here.")
-    match agreement(finding):
-        case Agreement.AGREES:
-            return f"{predicted} The measurement agrees."
-        case Agreement.FALLS_SHORT:
-            return f"{predicted} The measurement falls short: {percent(share_recovered(finding))}."
-        case Agreement.DISAGREES:
-            return f"{predicted} The measurement disagrees: {MEASURED[finding.outcome]}."
-        case Agreement.NO_MEASUREMENT:
-            return f"{predicted} There is no measurement to hold against it."
-    return predicted
-
-
-PREDICTED = {
-    Verdict.EXACT.value: "Theory expects exact recovery.",
-    Verdict.PARTIAL.value: "Theory expects partial recovery.",
-    Verdict.IMPOSSIBLE.value: "Theory says that recovery is impossible.",
-}
-MEASURED = {
-    Outcome.LEAK: "the attack beat its baseline",
-    Outcome.NO_LEAK: "the attack did not beat its baseline",
-    Outcome.NOT_IDENTIFIABLE: "the view does not determine the secret",
-}
-
-
-def _against_exact(finding: Finding) -> Agreement:
-    share = share_recovered(finding)
-    return Agreement.AGREES if share is None or share >= NEARLY_ALL else Agreement.FALLS_SHORT

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from fedleak.core.adversary import JOINT, Secret, SecretKind
-from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Report, Score, Severity
+from fedleak.core.conclusion import MEASURED
+from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
+from fedleak.core.report import Report
 from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, percent
 
 MODE_MEANING = {
@@ -15,6 +17,7 @@ MODE_MEANING = {
 }
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
+MAX_NAMED = 8  # columns in a line; the page and the JSON mark all
 ACCURACY = "label-accuracy"  # what a sentence says of labels; what decides stands among the figures
 
 
@@ -91,6 +94,18 @@ def leak_sentence(finding: Finding) -> str:
     return clause + (f", in spite of {finding.defense}" if finding.defense else "")
 
 
+def columns_words(finding: Finding) -> str:
+    """Which of the owner's columns leak: ``leaking columns: age and income``; empty where none does by itself."""
+    names = finding.leaking_columns
+    if finding.outcome is not Outcome.LEAK or not names or len(finding.columns) < 2:
+        return ""
+    if len(names) == len(finding.columns):
+        return f"all {len(names)} columns leak"
+    more = len(names) - MAX_NAMED
+    shown = [*names[:MAX_NAMED], f"{more} more"] if more > 0 else names
+    return f"leaking {'column' if len(names) == 1 else 'columns'}: {joined(shown)}"
+
+
 def _pairs(score: Score) -> str:
     """What an area under the ROC curve says."""
     right, blind = percent(score.value), percent(score.baseline)
@@ -148,7 +163,7 @@ def left_out(names: Sequence[str]) -> str:
 
 def severity_words(finding: Finding) -> str:
     """A severity where the attack decided something: what did not is not harmless for that."""
-    silent = finding.severity is Severity.NONE and finding.outcome not in DECIDED
+    silent = finding.severity is Severity.NONE and finding.outcome not in MEASURED
     return MISSING if silent else finding.severity.label
 
 
@@ -164,9 +179,6 @@ def _beside(finding: Finding) -> str:
         words += f" ({figure(score.metric, score.baseline)} from prior knowledge alone)"
     return words
 
-
-DECIDED = frozenset({Outcome.LEAK, Outcome.NO_LEAK})  # the others are neither, and none of them is a zero
-ANSWERS = DECIDED | {Outcome.NOT_IDENTIFIABLE}
 
 OUTCOME_WORDS = {
     Outcome.LEAK: "leak",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 
 import pytest
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.scenario import Scenario
-from fedleak.core.attack import Attack, faults_of_attack
+from fedleak.core.attack import Attack
 from fedleak.testing import contracts, controls
 from fedleak.testing.imports import check_imports
+from fedleak.testing.named_attack import attack_named
 from fedleak.testing.situations import Situation, situation_in
 from fedleak.testing.surroundings import Surroundings, surroundings
 
@@ -32,16 +32,9 @@ class Trying:
 
 @pytest.fixture(scope="session")
 def attack(attack_path: str) -> type[Attack]:
-    module, _, name = attack_path.partition(":")
-    found = getattr(import_module(module), name or "", None)
-    if found is None:
-        pytest.fail(f"--fedleak-attack must be PACKAGE.MODULE:CLASS; got {attack_path}, which is not there")
-    faults = faults_of_attack(found)
-    if faults:
-        pytest.fail(f"{attack_path}: {'; '.join(faults)}")
+    found = attack_named(attack_path)
     ATTACKS.add(found, "this run of pytest")
-    known: type[Attack] = found
-    return known
+    return found
 
 
 @pytest.fixture(scope="session")

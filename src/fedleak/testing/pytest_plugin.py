@@ -28,8 +28,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption(OPTION):
         return
+    _check_named(config.getoption(OPTION))
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
     config.args = [*(path for path in given if path != str(SUITE)), str(SUITE)]  # a worker is given it already
+
+
+def _check_named(paths: list[str]) -> None:
+    """A wrong name is one line, before anything is collected."""
+    from fedleak.core.errors import InputError
+    from fedleak.testing.named_attack import attack_named
+
+    try:
+        for path in paths:
+            attack_named(path)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -21,7 +21,7 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("hu2022/theorem-4.8", "fedleak.theory.label_signs:SmallInitialisation", ("hu2022/lemma-4.7",)),
         Entry("hu2022/theorem-4.10", "fedleak.theory.label_signs:ManyParties"),
         Entry("hu2022/bounded-labels", "fedleak.theory.bounded_labels:BoundedLabels"),
-        Entry("hu2022/section-5.2", "fedleak.theory.residual_equations:PackedEquations", ("hu2022/algorithm-2",)),
+        Entry("hu2022/section-5.2", "fedleak.theory.packed_equations:PackedEquations", ("hu2022/algorithm-2",)),
         Entry("hu2022/lemma-6.3", "fedleak.theory.score_noise:GradientNoise"),
         Entry("hu2022/theorem-6.4", "fedleak.theory.score_noise:NoisyUtility"),
         Entry("hu2022/theorem-6.6", "fedleak.theory.label_signs:NoisyLabelBySign"),

@@ -72,7 +72,4 @@ class BinaryUniqueness(Theorem):
                 ),
             ),
             conclusion="binary columns of every record are determined, up to the order of the records",
-            remedy=""
-            if columns is None
-            else f"batch_size above {columns} (no proof of safety: sums and label counts still leak)",
         )

@@ -14,6 +14,7 @@ probability 2^(1 - s) sum_{k < d} C(s - 1, k), one half at s = 2 d.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb, erf, sqrt
 
 import numpy as np
@@ -23,8 +24,10 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, batches_per_epoch, no_noise, revealed
+from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import first_score_bound, growth
-from fedleak.theory.residual_equations import HIDES_LABELS, batch_within_columns
+from fedleak.theory.residual_equations import batch_within_columns
+from fedleak.theory.sigmoid_approximations import never_silent
 
 
 def chance_accuracy(n_columns: int, n_rows: int) -> float:
@@ -75,7 +78,7 @@ class BoundedLabels(Theorem):
                 _kernel(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
@@ -92,7 +95,7 @@ def first_epoch_bound(facts: Facts) -> float | None:
 def _scores_bounded(facts: Facts) -> Condition:
     statement = "scores are bounded by less than 2 in the first epoch (lemma 4.4)"
     if facts.approximation == "piecewise":
-        return Condition(statement, State.HOLDS, "the piecewise approximation bounds every residual by itself")
+        return replace(never_silent(facts), statement=statement)  # beyond 1/2 a residual of 0 fits both labels
     bound = first_epoch_bound(facts)
     if bound is None:
         return Condition(

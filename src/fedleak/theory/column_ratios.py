@@ -22,6 +22,7 @@ from fedleak.theory.condition import (
     batches_per_epoch,
     one_outside_column,
 )
+from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import LabelBySign
 from fedleak.theory.residual_equations import UniqueResiduals
 
@@ -42,7 +43,7 @@ class RatiosWithinBatch(Theorem):
             cls.name,
             (*UniqueResiduals.assess(facts).conditions, one_outside_column(facts), labels_known(facts)),
             conclusion="the ratio of any two non-zero values of a batch is determined",
-            remedy="contribute two or more columns",
+            remedies=VERTICAL,
         )
 
 
@@ -62,7 +63,7 @@ class MergedRatios(Theorem):
             cls.name,
             (*RatiosWithinBatch.assess(facts).conditions, *merging_conditions(facts)),
             conclusion=_ratios_conclusion(facts),
-            remedy="contribute two or more columns, or keep the batches the same in every epoch",
+            remedies=VERTICAL,
         )
 
 
@@ -73,8 +74,22 @@ def merging_conditions(facts: Facts, *, at_least_epochs: int = 1, extra_epochs: 
     return (
         at_most("a batch has two or more rows", 2, facts.batch_size),
         _shuffled(facts, n_batches),
+        _likely(facts, needed),
         at_most("there are epochs enough for the batches to intertwine", needed, facts.n_epochs),
     )
+
+
+LIKELY = 0.95  # from this probability on, what is left to the drawing of batches counts as certain
+
+
+def _likely(facts: Facts, epochs: int | None) -> Condition:
+    """Of few rows some set of batches is regrouped into itself now and then, and its ratios stay apart."""
+    statement = f"batches intertwine with probability {LIKELY:g} or more"
+    n_batches = batches_per_epoch(facts)
+    if n_batches is None or facts.batch_size is None or epochs is None:
+        return Condition(statement, State.UNKNOWN, "rows or batch size are not known")
+    chance = 1 - regrouping_bound(n_batches, facts.batch_size, epochs=epochs)
+    return Condition(statement, State.HOLDS if chance >= LIKELY else State.UNKNOWN, f"at least {chance:.4g}")
 
 
 def _shuffled(facts: Facts, n_batches: int | None) -> Condition:
@@ -123,7 +138,7 @@ class SingleFeature(Theorem):
                 *merging_conditions(facts, at_least_epochs=2, extra_epochs=1 if zero_start else 0),
             ),
             conclusion=_values_conclusion(facts, zero_start),
-            remedy="contribute two or more columns, or add noise to the shared scores",
+            remedies=VERTICAL,
         )
 
 

@@ -16,6 +16,7 @@ from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.steps import DATA_ROLES
+from fedleak.theory.countermeasures import Countermeasure
 
 LINEAR_RESIDUALS = ("taylor", "exact")  # in the scores
 APPROXIMATIONS = {
@@ -40,12 +41,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Assessment:
-    """``conclusion`` is what the theorem gives where it holds; ``remedy`` what breaks a condition."""
+    """``conclusion`` is what the theorem gives where it holds; ``remedies`` close what it opens, by any attack."""
 
     theorem: str
     conditions: tuple[Condition, ...]
     conclusion: str
-    remedy: str = ""
+    remedies: tuple[Countermeasure, ...] = ()
 
     @property
     def state(self) -> State:

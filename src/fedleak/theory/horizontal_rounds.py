@@ -19,6 +19,8 @@ from fedleak.protocols.averaging.vocabulary import (
     HorizontalLogisticFacts,
 )
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+from fedleak.theory.countermeasures import FRESH_BATCHES, MORE_PARTIES, UPDATE_NOISE
+from fedleak.theory.inner_products import enough_cells
 
 
 def rounds_needed(n_columns: int, n_batches: int = 1) -> int:
@@ -50,11 +52,13 @@ class LinearUpdate(Theorem):
                 ),
                 _enough_rounds(facts),
                 batches_recur(facts, "the others' batches are the same in every round", "dealt anew by "),
+                _same_rows_once(facts),
                 undisturbed(facts),
                 revealed(Capability.UPDATE_SUM, facts),
+                _excited(facts),
             ),
             conclusion="α = XᵀX and β = XᵀY of the others' rows are determined",
-            remedy="batches dealt anew in every round (shuffling), or noise on the updates",
+            remedies=(FRESH_BATCHES, UPDATE_NOISE),
         )
 
 
@@ -109,6 +113,17 @@ def batches_recur(facts: Facts, statement: str, detail: str = "") -> Condition:
     return Condition(statement, state, f"{detail}{', '.join(outside) or 'nobody'}")
 
 
+def _same_rows_once(facts: Facts) -> Condition:
+    """Batches that take turns are told apart, and add up to all rows once, where everybody outside has as many."""
+    statement = "everybody outside has as many batches"
+    rows = outside_rows(facts)
+    if rows is None or not facts.batch_size:
+        return Condition(statement, State.UNKNOWN, "rows or batch size are not known")
+    counts = [-(-count // facts.batch_size) for count in rows]
+    state = State.HOLDS if len(set(counts)) == 1 else State.UNKNOWN
+    return Condition(statement, state, f"{', '.join(str(count) for count in counts)} batches")
+
+
 def _enough_rounds(facts: Facts) -> Condition:
     columns, batches = n_columns(facts), n_batches(facts)
     rounds = _usable_rounds(facts, batches or 1)
@@ -152,9 +167,10 @@ class HorizontalInversion(Theorem):
                 _victim_alone(facts),
                 at_most("there are enough rounds to solve for X^T X", needed, facts.of(HorizontalFacts).rounds),
                 _excited(facts),
+                enough_cells(),
             ),
             conclusion="the victim's rows, if the known cells are enough",
-            remedy="three or more parties outside any coalition, under secure aggregation",
+            remedies=(MORE_PARTIES,),
         )
 
 
@@ -176,6 +192,12 @@ def _excited(facts: Facts) -> Condition:
     shuffled = facts.of(HorizontalFacts).shuffled
     if shuffled is None:
         return Condition(statement, State.UNKNOWN, "not known")
-    mine = [name for name in shuffled if name in facts.adversary]
+    mine = [name for name in shuffled if name in facts.adversary and _several_batches(facts, name)]
     detail = ", ".join(mine) or "nobody: the models turn collinear, and rounding decides"
     return Condition(statement, State.HOLDS if mine else State.UNKNOWN, detail)
+
+
+def _several_batches(facts: Facts, name: str) -> bool:
+    """A single batch is the same however it is drawn."""
+    n_rows = facts.n_rows if facts.party(name).n_rows is None else facts.party(name).n_rows
+    return bool(n_rows and facts.batch_size and n_rows > facts.batch_size)

@@ -10,6 +10,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, course_known, revealed
+from fedleak.theory.countermeasures import UNOPENED
 from fedleak.theory.residual_equations import ScoreRecovery
 
 
@@ -50,7 +51,7 @@ class GramRecovery(Theorem):
             cls.name,
             (*recovery.conditions, course_known(facts), _enough_epochs(facts), _shuffled_or_one_batch(facts)),
             conclusion="the inner products of all of the victim's rows are determined",
-            remedy=recovery.remedy,
+            remedies=UNOPENED,
         )
 
 
@@ -84,6 +85,12 @@ def _shuffled_or_one_batch(facts: Facts) -> Condition:
     return Condition(statement, State.HOLDS if shuffle else State.UNKNOWN, f"shuffle is {str(shuffle).lower()}")
 
 
+def enough_cells() -> Condition:
+    return Condition(
+        "the known cells leave one table", State.UNKNOWN, "how many there are, and where, shows only in the run"
+    )
+
+
 class VerticalInversion(Theorem):
     """Whether the known cells suffice depends on how many and where; the attack counts the solutions that remain."""
 
@@ -98,12 +105,12 @@ class VerticalInversion(Theorem):
         conditions = gram.conditions
         if enough_columns:
             conditions = tuple(c for c in conditions if not c.statement.startswith("batch size is at most"))
-        conditions = (*conditions, revealed(Capability.KNOWN_CELLS, facts))
-        found = Assessment(cls.name, conditions, conclusion="", remedy=gram.remedy)
+        conditions = (*conditions, revealed(Capability.KNOWN_CELLS, facts), enough_cells())
+        found = Assessment(cls.name, conditions, conclusion="")
         certain = found.state is State.HOLDS
         return Assessment(
             cls.name,
             conditions,
             conclusion="the victim's table, if the known cells are enough" if certain else "nothing",
-            remedy="" if enough_columns else gram.remedy,
+            remedies=gram.remedies,
         )

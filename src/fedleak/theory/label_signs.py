@@ -13,7 +13,8 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, approximated_by, batches_per_epoch, equals
-from fedleak.theory.residual_equations import HIDES_LABELS, UniqueResiduals
+from fedleak.theory.countermeasures import VERTICAL
+from fedleak.theory.residual_equations import UniqueResiduals
 from fedleak.theory.score_noise import C_GAUSSIAN, error_bound, noise_conditions
 
 DELTA = 0.05  # what statements about noise leave to chance
@@ -65,7 +66,7 @@ class LabelBySign(Theorem):
             cls.name,
             conditions,
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
@@ -144,7 +145,7 @@ class SmallInitialisation(Theorem):
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
             conclusion=f"every label is determined in the first epoch, with probability at least {1 - FAILURE:g}",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
@@ -195,7 +196,7 @@ class ManyParties(Theorem):
                 whole_first_epoch(facts, first_score=0.0 if bound is None else bound),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 

@@ -70,7 +70,6 @@ class LocalUpdate(Theorem):
                 revealed(Capability.UPDATE_SUM, facts),
             ),
             conclusion="inner products of binary columns over all batches follow by rounding",
-            remedy="a larger learning rate, or batches dealt anew in every round",
         )
 
 

@@ -18,6 +18,7 @@ from fedleak.models.inversion.tree_paths import candidate_paths, tree_paths
 from fedleak.models.tree_models import TreeModel
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
+from fedleak.theory.countermeasures import HIDDEN_MODEL
 
 
 class ExactEquations(Theorem):
@@ -40,9 +41,7 @@ class ExactEquations(Theorem):
                 exact_confidences(facts),
             ),
             conclusion="every unknown cell of every predicted row is determined",
-            remedy=""
-            if n_classes is None
-            else f"let each coalition lack {n_classes} or more columns, or reveal the top label only",
+            remedies=(HIDDEN_MODEL,),
         )
 
 

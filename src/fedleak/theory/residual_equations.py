@@ -2,7 +2,7 @@
 
 With no more rows than columns the residuals follow (corollary 3.2 of Hu et al. 2022), and with the labels the partner's
 scores (section 4.1 of Li et al. 2021). Larger batches: labels where every column is known (theorem 4.1), and packed
-ciphertexts, by which a dishonest party gets more equations (section 5.2).
+ciphertexts, by which a dishonest party gets more equations (``packed_equations``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.theory.condition import (
+    LINEAR_RESIDUALS,
     Assessment,
     Condition,
     State,
@@ -21,18 +22,36 @@ from fedleak.theory.condition import (
     no_noise,
     revealed,
 )
-
-# Whatever the batch size, labels follow from an opened gradient (``bounded_labels``); large first weights help only
-# where rows are long.
-HIDES_LABELS = (
-    'gradients = "secret-shared", so that nobody sees its own, or noise on the shared scores (dp-paillier; what the '
-    "trained model itself tells of labels remains); a larger batch is no remedy"
-)
+from fedleak.theory.countermeasures import VERTICAL
 
 
 def batch_within_columns(facts: Facts) -> Condition:
-    """s <= d: as many equations as unknowns."""
-    return at_most("batch size is at most the adversary's features", facts.batch_size, facts.n_adversary_features)
+    """s <= d: as many equations as unknowns. Fails for certain only where the last batch of an epoch, which has the
+    rows that are left, has too many as well: a short one is solved in every epoch."""
+    statement, width = "batch size is at most the adversary's features", facts.n_adversary_features
+    within = at_most(statement, facts.batch_size, width)
+    if within.state is not State.FAILS or width is None:
+        return within
+    last = rows_of_last_batch(facts)
+    if last is None:
+        return Condition(statement, State.UNKNOWN, f"{within.detail}; how many rows the last batch has is not known")
+    if last <= width:
+        return Condition(statement, State.UNKNOWN, f"{within.detail}; the last batch of an epoch has {last} rows alone")
+    return within
+
+
+def rows_independent() -> Condition:
+    """The papers' assumption on data. Columns of few values break it now and then: codes, flags, whole numbers."""
+    return Condition(
+        "own rows of a batch are in general position", State.HOLDS, "assumed of any data; the attack checks each batch"
+    )
+
+
+def rows_of_last_batch(facts: Facts) -> int | None:
+    """n mod s, or a whole batch."""
+    if facts.n_rows is None or not facts.batch_size:
+        return None
+    return facts.n_rows % facts.batch_size or min(facts.batch_size, facts.n_rows)
 
 
 class UniqueResiduals(Theorem):
@@ -49,22 +68,17 @@ class UniqueResiduals(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        width = facts.n_adversary_features
         return Assessment(
             cls.name,
             (
                 batch_within_columns(facts),
+                rows_independent(),
                 revealed(Capability.OWN_GRADIENT, facts),
                 no_noise(facts),
             ),
             conclusion="every residual of every batch is determined",
-            remedy="" if width is None else _hides_residuals(width),
+            remedies=VERTICAL,
         )
-
-
-def _hides_residuals(width: int) -> str:
-    larger = f"batch_size = {width + 1} or more hides residuals, no labels, and a dishonest partner can undo it"
-    return f'gradients = "secret-shared", or noise on the shared scores; {larger}'
 
 
 def one_outsider(facts: Facts) -> Condition:
@@ -72,6 +86,15 @@ def one_outsider(facts: Facts) -> Condition:
     statement = "one party with columns is outside the coalition"
     outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in facts.adversary]
     return Condition(statement, State.HOLDS if len(outside) == 1 else State.FAILS, f"outside: {', '.join(outside)}")
+
+
+def _one_score(facts: Facts) -> Condition:
+    """Flat parts of the piecewise approximation leave a half-line, and a cubic residual up to three scores."""
+    statement = "a residual leaves one score"
+    if facts.approximation is None:
+        return Condition(statement, State.UNKNOWN, "the approximation of the sigmoid is not known")
+    state = State.HOLDS if facts.approximation in LINEAR_RESIDUALS else State.UNKNOWN
+    return Condition(statement, state, f"the residual is {facts.approximation} in the score")
 
 
 class ScoreRecovery(Theorem):
@@ -86,18 +109,19 @@ class ScoreRecovery(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        width = facts.n_adversary_features
         return Assessment(
             cls.name,
             (
                 batch_within_columns(facts),
+                rows_independent(),
                 revealed(Capability.OWN_GRADIENT, facts),
                 revealed(Capability.LABELS, facts),
                 one_outsider(facts),
+                _one_score(facts),
                 no_noise(facts),
             ),
             conclusion="every partial score of every batch is determined",
-            remedy="" if width is None else f"batch_size = {width + 1} or more (fake features undo this)",
+            remedies=VERTICAL,
         )
 
 
@@ -123,7 +147,7 @@ class LabelsWithoutFeatures(Theorem):
                 _known_residual(facts),
             ),
             conclusion="every batch determines its labels; finding them is as hard as a subset-sum problem",
-            remedy="let the label party contribute columns",
+            remedies=VERTICAL,
         )
 
 
@@ -141,45 +165,3 @@ def _known_residual(facts: Facts) -> Condition:
     statement = "the approximation of the sigmoid is known"
     state = State.UNKNOWN if facts.approximation is None else State.HOLDS
     return Condition(statement, state, facts.approximation or "not known")
-
-
-SLOT_BITS = 64  # iota: a product with short auxiliary features, at up to 44 bits a shared value
-BLINDED_SLOT_BITS = 160  # with three or more parties, whose values carry blinds of about 144 bits
-CUBIC_BLOCKS = 3  # values a row that the cubic approximation sends
-
-
-def n_slots(key_bits: int, slot_bits: int = SLOT_BITS) -> int:
-    """u = floor((kappa - 1) / iota): products that fit one plaintext."""
-    return (key_bits - 1) // slot_bits
-
-
-class PackedEquations(Theorem):
-    """The partner decrypts d values, each of which hides u products with features that the party made up.
-
-    The paper writes u d_A equations for s unknowns; where three values a row are encrypted, unknowns are 3 s.
-    With three or more parties blinds make values about 100 bits longer, and fewer fit: 12 at 2048 bits.
-    """
-
-    name = "hu2022/section-5.2"
-    aliases = ("hu2022/algorithm-2",)
-    summary = "packing auxiliary products breaks batches of up to u times the own features"
-    reference = Reference("hu2022", "section 5.2, algorithm 2")
-
-    @classmethod
-    def assess(cls, facts: Facts) -> Assessment:
-        return Assessment(
-            cls.name,
-            (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
-            conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
-            remedy=HIDES_LABELS,
-        )
-
-
-def enough_slots(facts: Facts) -> Condition:
-    statement = "the batch is at most u times the deviating party's features"
-    width = facts.party(facts.adversary[0]).n_features if facts.adversary else None
-    if width is None or facts.key_bits is None or facts.batch_size is None:
-        return Condition(statement, State.UNKNOWN, "the features, the key size or the batch size is not known")
-    unknowns = facts.batch_size * (CUBIC_BLOCKS if facts.approximation == "cubic" else 1)
-    slot_bits = SLOT_BITS if len(facts.parties) <= 2 else BLINDED_SLOT_BITS
-    return at_most(statement, unknowns, n_slots(facts.key_bits, slot_bits) * width)

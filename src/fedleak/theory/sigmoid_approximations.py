@@ -21,8 +21,9 @@ from fedleak.theory.condition import (
     batches_per_epoch,
     course_known,
 )
+from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import first_score_bound
-from fedleak.theory.residual_equations import HIDES_LABELS, UniqueResiduals
+from fedleak.theory.residual_equations import UniqueResiduals
 
 
 class CubicFeature(Theorem):
@@ -48,7 +49,7 @@ class CubicFeature(Theorem):
                 joined_in_time("Q"),
             ),
             conclusion="every joined value of the column is determined, up to one global sign, in max(Q, 2) epochs",
-            remedy="contribute two or more columns, or add noise to the shared scores",
+            remedies=VERTICAL,
         )
 
 
@@ -79,7 +80,7 @@ class PiecewiseFeature(Theorem):
                 joined_in_time("R"),
             ),
             conclusion="every joined value of the column is determined, up to one global sign, in max(R, 2) epochs",
-            remedy="contribute two or more columns, or add noise to the shared scores",
+            remedies=VERTICAL,
         )
 
 
@@ -108,7 +109,7 @@ class CubicLabel(Theorem):
                 _cubic_first_epoch(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
@@ -141,14 +142,14 @@ class PiecewiseLabel(Theorem):
             (
                 *UniqueResiduals.assess(facts).conditions,
                 approximated_by("piecewise", facts),
-                _never_silent(facts),
+                never_silent(facts),
             ),
             conclusion="every label is determined in the first epoch",
-            remedy=HIDES_LABELS,
+            remedies=VERTICAL,
         )
 
 
-def _never_silent(facts: Facts) -> Condition:
+def never_silent(facts: Facts) -> Condition:
     """From small weights each row's first residual is non-zero while scores stay below 1/2."""
     statement = "each row has a non-zero residual at some time: first scores are below 1/2"
     bound = first_score_bound(facts)

@@ -117,7 +117,9 @@ def test_noise_turns_the_residual_into_residual_plus_noise():
     np.testing.assert_allclose(guess.values[:, 0], truth.values[:, 0] + noise / 4, atol=1e-8)
 
 
-@pytest.mark.parametrize(("batch_size", "verdict"), [(8, Verdict.EXACT), (9, Verdict.IMPOSSIBLE)])
+@pytest.mark.parametrize(
+    ("batch_size", "verdict"), [(8, Verdict.EXACT), (12, Verdict.IMPOSSIBLE), (9, Verdict.PARTIAL)]
+)
 def test_the_prediction_follows_corollary_3_2(batch_size, verdict):
     result = run(vertical({"bank": 2, "fintech": 8}, sealed(batch_size=batch_size, epochs=1)))
     facts = seen(result, ("fintech",), RESIDUALS).facts

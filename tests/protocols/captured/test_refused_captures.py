@@ -11,7 +11,7 @@ import pytest
 from fedleak.auditing.captured_audit import plan_captured
 from fedleak.core.errors import FileFormatError
 from fedleak.core.payload import Array, Scalar
-from fedleak.core.transcript import Record
+from fedleak.core.transcript import Message, Record
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.run import Captured, Run
 from fedleak.recorder import Recorder
@@ -91,3 +91,30 @@ def test_no_scenario_runs_a_captured_run():
 def test_facts_that_cannot_be_are_refused(tmp_path, small, facts):
     with pytest.raises(FileFormatError, match=f"{next(iter(facts))} must be from"):
         plan_captured(damaged(small, tmp_path / "c", facts=facts))
+
+
+def test_numbers_that_are_not_finite_are_refused(tmp_path, small):
+    folder = damaged(small, tmp_path / "c", record=Record("x", 4, "gradient", Array(np.full(8, np.nan))))
+    with pytest.raises(FileFormatError, match="'gradient' of fintech must hold finite numbers; got nan in round 4"):
+        plan_captured(folder)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            Message("train.batch", 4, "bank", "*", Array(np.zeros(0, dtype=int))),
+            "must name at least one row; got none in",
+        ),
+        (
+            Message("train.averaged-weights", 4, "bank", "*", Array(np.array([np.inf]))),
+            "finite numbers; got inf in round 4",
+        ),
+    ],
+)
+def test_messages_that_no_attack_can_read_are_refused(message, told, tmp_path, small):
+    _, result = small
+    transcript = replace(result.transcript, messages=(*result.transcript.messages, message))
+    save_capture(Captured(transcript, result.locals), tmp_path / "c")
+    with pytest.raises(FileFormatError, match=told):
+        plan_captured(tmp_path / "c")

@@ -191,3 +191,13 @@ def test_a_truth_about_other_rows_is_refused(tmp_path, first_id):
     (tmp_path / "truth.csv").write_text(f"id,label\n{first_id},0\n{first_id + 10**3},1\n")
     with pytest.raises(DataError, match=r"for every row of train\.batch.*row 1 is not there|must hold whole numbers"):
         plan_captured(tmp_path / "capture", tmp_path / "truth.csv")
+
+
+def test_labels_of_a_model_of_two_classes_are_0_and_1(tmp_path, small):
+    _, result = small
+    folder = stored(result, tmp_path / "run")
+    labels = result.truth.of(Secret(SecretKind.LABELS, "bank"))
+    signs = [f"{row},{int(2 * value - 1)}" for row, value in zip(labels.ids, labels.values[:, 0], strict=True)]
+    (tmp_path / "truth.csv").write_text("\n".join(["id,label", *signs]))
+    with pytest.raises(DataError, match="the labels of bank must be 0 and 1, as of a model of two classes; got -1"):
+        replayed(folder, tmp_path / "truth.csv")

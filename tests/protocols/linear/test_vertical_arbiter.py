@@ -115,7 +115,7 @@ def test_the_passive_party_cannot_open_a_residual_by_trying():
 
 @pytest.mark.parametrize("party", ["bank", "fintech"])
 def test_who_knows_the_residuals_cannot_try_rows_on_a_gradient(party):
-    """A partner that colludes with the arbiter has [[d]] and the key: from rows that it guesses follows a gradient."""
+    """With [[d]] and the arbiter's key a partner could compare the gradient of rows that it guesses."""
     setup, result, key = real_run()
     residual, gradient = (
         sent(result, "train.encrypted-residual", "bank"),

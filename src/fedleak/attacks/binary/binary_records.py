@@ -6,15 +6,17 @@ uniqueness. Labels follow from β; columns that are not binary are solved for, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedleak.attacks.binary.binary_table import BinaryTables, Outcome, binary_tables
 from fedleak.attacks.binary.column_products import (
+    EXACT_TO,
     ROUNDS_SAFELY,
     TRUSTED_ERROR,
     Products,
+    counted_twice,
     evidence_of,
     observed_products,
     status_of,
@@ -41,7 +43,6 @@ from fedleak.core.view import View
 from fedleak.theory.binary_uniqueness import BinaryUniqueness
 
 ENOUGH_COLUMNS = 3  # with fewer a lattice of index 1 and labels that fit are a coincidence
-EXACT_TO = 1e-3  # a directly solved inner product of binary columns is an integer to within this
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,11 @@ class BinaryRecords(Attack):
             return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
         coding = own_coding(view, seen.n_columns)
         solved = [_solve(group, coding, Budget(self.nodes // len(groups))) for group in groups]
-        return _combined(view, solved, evidence)
+        found = _combined(view, solved, evidence)
+        twice = counted_twice(groups, seen)
+        if found.status is not Status.RECOVERED or not twice:
+            return found
+        return replace(found, status=Status.PARTIAL, why=twice, certificate="")
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:

@@ -48,9 +48,12 @@ class ColumnProducts(Attack):
         status, why = status_of(groups)
         values = np.full((seen.n_columns, seen.n_columns + 1), np.nan)
         if all(group.alpha is not None for group in groups):
-            values = np.sum([_side_by_side(group) for group in groups], axis=0)
+            counted = sum(group.n_rows for group in groups) / seen.n_rows
+            values = np.sum([_side_by_side(group) for group in groups], axis=0) / counted
         if status is Status.RECOVERED and not np.isfinite(values).all():
             status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
+        if status is Status.RECOVERED and (twice := counted_twice(groups, seen)):
+            status, why = Status.PARTIAL, twice
         ids = np.arange(seen.n_columns)
         return Guess(view.target, status, ids, values, evidence=evidence_of(groups), why=why)
 
@@ -74,8 +77,18 @@ def status_of(groups: list[Products]) -> tuple[Status, str]:
             return Status.PARTIAL, f"{why}; {group.why}" if group.why else why
         if not group.needs_integers and group.why:
             return Status.PARTIAL, group.why
+        if not group.precise:
+            return Status.PARTIAL, f"the inner products are known to within {4 * group.fit.uncertainty:.2g} alone"
     pairs = min(group.fit.n_pairs for group in groups)
     return Status.RECOVERED, f"{pairs} rounds determine every row of α and β"
+
+
+def counted_twice(groups: list[Products], seen: Observations) -> str:
+    """Who has fewer batches than others is in several groups with the same rows; how much of a sum is whose is open."""
+    if sum(group.n_rows for group in groups) == seen.n_rows:
+        return ""
+    batches = " and ".join(str(len(outsider.batch_sizes)) for outsider in seen.outsiders)
+    return f"parties outside have {batches} batches that take turns: the same rows are in several of the sums"
 
 
 def evidence_of(groups: list[Products]) -> dict[str, ScalarValue]:
@@ -101,7 +114,9 @@ def _side_by_side(group: Products) -> FloatArray:
 
 
 ROUNDS_SAFELY = 0.35  # farther than this from an integer, an entry is not taken for one
+EXACT_TO = 1e-3  # a directly solved inner product of binary columns is an integer to within this
 TRUSTED_ERROR = 0.12  # a standard error above this makes rounding a gamble
+PRECISE = 0.005  # of the range of a column's inner products
 EXPLAINED = 50.0  # a misfit of more than so many times the rounding noise means that the model does not hold
 
 
@@ -118,8 +133,18 @@ class Products:
 
     @property
     def integral(self) -> bool:
-        """Every entry is close enough to an integer, and known well enough, to be rounded."""
-        return self.alpha is not None and self.fit.uncertainty < TRUSTED_ERROR and self.distance < ROUNDS_SAFELY
+        """Every entry is close enough to an integer, and known well enough, to be rounded: one that is known better
+        than it is close to an integer is none."""
+        near = ROUNDS_SAFELY if self.needs_integers else min(ROUNDS_SAFELY, EXACT_TO + 4 * self.fit.uncertainty)
+        return self.alpha is not None and self.fit.uncertainty < TRUSTED_ERROR and self.distance < near
+
+    @property
+    def precise(self) -> bool:
+        """Rounded, or known to a share of what the inner products of each column differ by."""
+        if self.alpha is None or self.integral:
+            return self.integral
+        spread = np.ptp(self.alpha, axis=0)
+        return 4 * self.fit.uncertainty <= PRECISE * float(spread[spread > 0].min(initial=np.inf))
 
     @property
     def distance(self) -> float:

@@ -79,6 +79,7 @@ class PredictionCase:
     has_box: bool
     target: IntArray  # the victim's columns among the unknown ones, in the victim's order
     release: Release
+    n_withheld: int = 0  # predictions that were asked for and not given
 
     @property
     def n_unknown(self) -> int:
@@ -114,7 +115,10 @@ class PredictionCase:
         evidence: Mapping[str, ScalarValue],
         intervals: FloatArray | None = None,
     ) -> Guess:
-        """The victim's part of an answer about all unknown columns, in the columns' own units."""
+        """The victim's part of an answer about all unknown columns, in the columns' own units. Recovered is said of
+        all rows that were asked for, or not at all."""
+        if status is Status.RECOVERED and self.n_withheld:
+            status, why = Status.PARTIAL, f"{why}, of those released: {self.n_withheld} predictions were withheld"
         low, span = self.low[self.target], self.span[self.target]
         bounds = None
         if intervals is not None:
@@ -134,7 +138,7 @@ def read_case(view: View) -> PredictionCase:
     """The model, own rows, confidences and what is known of the rest; withheld rows are left out."""
     model = _served_model(view)
     tables = [view.table(FEATURES, member) for member in view.coalition]
-    ids, confidences = _confidences(view)
+    ids, confidences, n_withheld = _confidences(view)
     names = [name for table in tables for name in table.columns]
     own = np.hstack([_rows_of(table, ids) for table in tables])
     own_positions = model.positions(names)
@@ -156,6 +160,7 @@ def read_case(view: View) -> PredictionCase:
         has_box,
         _target(view, hidden),
         release_of(view),
+        n_withheld,
     )
 
 
@@ -174,7 +179,8 @@ def _served_model(view: View) -> Model:
     raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no model")
 
 
-def _confidences(view: View) -> tuple[IntArray, FloatArray]:
+def _confidences(view: View) -> tuple[IntArray, FloatArray, int]:
+    """Of the rows that were answered, and how many were not."""
     requests = [message.payload for message in view.at(prediction.REQUEST) if isinstance(message.payload, Array)]
     answers = [message.payload for message in view.at(prediction.CONFIDENCES) if isinstance(message.payload, Array)]
     if not requests or not answers:
@@ -184,7 +190,7 @@ def _confidences(view: View) -> tuple[IntArray, FloatArray]:
     if len(ids) != len(confidences):
         raise InputError(f"predictions must answer the {len(ids)} requested rows; got {len(confidences)}")
     given = np.isfinite(confidences).all(axis=1)
-    return ids[given], confidences[given]
+    return ids[given], confidences[given], int(np.sum(~given))
 
 
 def _rows_of(table: Table, ids: IntArray) -> FloatArray:

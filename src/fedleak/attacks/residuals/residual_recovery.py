@@ -11,14 +11,21 @@ import numpy as np
 from fedleak.attacks.residuals.batch_residuals import solved_batches
 from fedleak.attacks.residuals.batch_systems import SolvedBatch, proof_of
 from fedleak.attacks.residuals.residual_sign import starts_at_half
-from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
+from fedleak.attacks.verdicts import (
+    PACKED_DEVIATION,
+    PACKED_REQUIRES,
+    from_assessment,
+    last_batch_alone,
+    predict_packed,
+)
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
 from fedleak.theory.condition import Condition, State, no_noise
-from fedleak.theory.residual_equations import PackedEquations, UniqueResiduals, batch_within_columns
+from fedleak.theory.packed_equations import PackedEquations
+from fedleak.theory.residual_equations import UniqueResiduals, batch_within_columns
 
 
 class ResidualRecovery(Attack):
@@ -55,7 +62,7 @@ class ResidualRecovery(Attack):
         # With noise on the scores the system still has one solution, the residual plus the noise: how close
         # that is to the residual the theorem does not say.
         if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
-        return from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails)
+        return last_batch_alone(facts, from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails))
 
 
 def _belies(facts: Facts, solved: list[SolvedBatch]) -> bool:
@@ -90,6 +97,9 @@ class PackedResidualRecovery(ResidualRecovery):
         return predict_packed(facts, PackedEquations.assess(facts))
 
 
+CLAIMED_COLUMNS = 64  # as many as ``claimed-columns`` has by default
+
+
 class ClaimedResidualRecovery(ResidualRecovery):
     name = "claimed-residual-recovery"
     summary = "solves a gradient that random claimed columns have made long enough"
@@ -105,6 +115,8 @@ class ClaimedResidualRecovery(ResidualRecovery):
         if noise.state is not State.HOLDS:
             return Prediction(Verdict.UNKNOWN, (f"residuals carry noise: {noise.detail}",))
         missing = max(0, facts.batch_size - width)
+        if missing > CLAIMED_COLUMNS:
+            return Prediction(Verdict.UNKNOWN, (f"{missing} columns are missing, and {CLAIMED_COLUMNS} are claimed",))
         return Prediction(
             Verdict.EXACT, (f"{missing} claimed columns make up for what the batch has beyond the {width} real ones",)
         )

@@ -23,7 +23,13 @@ from fedleak.attacks.residuals.batch_residuals import (
 from fedleak.attacks.residuals.batch_systems import AGREEING, SolvedBatch, proof_of
 from fedleak.attacks.residuals.outside_bounds import contradicts_bound
 from fedleak.attacks.residuals.own_side import OwnScore
-from fedleak.attacks.verdicts import PACKED_DEVIATION, PACKED_REQUIRES, from_assessment, predict_packed
+from fedleak.attacks.verdicts import (
+    PACKED_DEVIATION,
+    PACKED_REQUIRES,
+    from_assessment,
+    last_batch_alone,
+    predict_packed,
+)
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -75,7 +81,7 @@ class ResidualSign(Attack):
         too_few = batch_within_columns(facts).state is State.FAILS
         # Where another condition fails the theorem is silent: signs may still be right, with noise or without.
         if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
-        return from_assessment(assess_labels(facts), if_fails=if_fails)
+        return last_batch_alone(facts, from_assessment(assess_labels(facts), if_fails=if_fails))
 
 
 def assess_labels(facts: Facts) -> Assessment:

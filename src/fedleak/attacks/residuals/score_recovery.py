@@ -11,6 +11,7 @@ import numpy as np
 
 from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores, predict_scores
 from fedleak.attacks.residuals.own_side import OWN_PART
+from fedleak.attacks.residuals.residual_sign import assess_labels as labels_by_sign
 from fedleak.attacks.residuals.trajectory import ReadTrajectory, read_on_the_grid, reads_the_grid
 from fedleak.attacks.verdicts import NotIdentified, unsolved
 from fedleak.core.adversary import SecretKind
@@ -76,8 +77,12 @@ def _from_residuals(view: View, found: OutsideScores) -> Guess:
         why = "no batch has as many independent equations as rows, so no score is determined"
         return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, values, intervals, evidence=evidence, why=why)
     clean = no_noise(view.facts).state is State.HOLDS
-    status = Status.RECOVERED if known.all() and clean else Status.PARTIAL
+    signs_hold = not found.labels_by_sign or labels_by_sign(view.facts).state is State.HOLDS
+    one_root = bool((intervals[..., 0] == intervals[..., 1]).all())  # a cubic residual may leave three scores
+    status = Status.RECOVERED if known.all() and clean and signs_hold and one_root else Status.PARTIAL
     why = "residual minus own score and label"
+    if not signs_hold:
+        why += ", which is read off the residuals' signs and not proved"
     return Guess(view.target, status, ids, values, intervals, evidence=evidence, why=why)
 
 

@@ -22,6 +22,7 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import residual
+from fedleak.protocols.linear.vocabulary import LinearFacts
 from fedleak.theory.condition import State, n_outside_features
 from fedleak.theory.residual_equations import LabelsWithoutFeatures
 
@@ -59,8 +60,15 @@ def _too_long(facts: Facts) -> bool:
     if width is None or size is None or epochs is None or facts.n_rows is None:
         return True
     n_batches = -(-facts.n_rows // size)
-    stacked = width * (1 + epochs * (n_batches - 1)) >= facts.n_rows
-    return size > MAX_FREE_ROWS and not (stacked and facts.n_rows <= MAX_STACKED_ROWS)
+    stacked = bool(facts.of(LinearFacts).shuffle) and width * (1 + epochs * (n_batches - 1)) >= facts.n_rows
+    searched = size <= MAX_FREE_ROWS and _expected_doubles(width, size, n_batches) <= 1 - LIKELY
+    return not (size <= width or searched or (stacked and facts.n_rows <= MAX_STACKED_ROWS))
+
+
+def _expected_doubles(width: int, size: int, n_batches: int) -> float:
+    """Other choices of signs that fit some batch by coincidence: 2^s of them, of which each column lets one in 2^25
+    pass, as its sum is known to about 1e-8 of its size."""
+    return n_batches * 2.0 ** (size - BITS_AN_EQUATION * width)
 
 
 def _equations(view: View, own: OwnScore) -> list[SignEquation]:
@@ -101,6 +109,8 @@ def _guess(view: View, own: OwnScore, signs: Signs) -> Guess:
 
 
 RELATIVE_ERROR = 1e-8  # of the sums, by rounding in fixed point
+BITS_AN_EQUATION = 25
+LIKELY = 0.95
 MAX_STACKED_ROWS = 1500
 MAX_FREE_ROWS = 40  # two halves of at most 2^20 sums
 MAX_MATCHES = 200_000

@@ -75,6 +75,7 @@ class Run:
     utility: Mapping[str, float] = field(default_factory=dict)  # the model's accuracy and the like
     notes: tuple[str, ...] = ()  # what a reader of the result must know, such as an ideal functionality in use
     services: Mapping[str, Service] = field(default_factory=dict)  # what can be queried after the training
+    baselines: Mapping[str, float] = field(default_factory=dict)  # of ``utility``: a guess that looks at no column
 
     def view(
         self,

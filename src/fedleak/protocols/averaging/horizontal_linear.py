@@ -38,6 +38,7 @@ from fedleak.protocols.averaging.horizontal_training import (
     train_on_rows,
 )
 from fedleak.protocols.averaging.secure_sum import Masker
+from fedleak.protocols.usefulness import Usefulness, of_numbers
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class HorizontalLinear(Protocol):
             sink=sink,
         )
         captured = sink.finish(facts)
-        return Run(captured.transcript, captured.locals, _truth(parties), _utility(parties, weights))
+        model = _utility(parties, weights)
+        return Run(captured.transcript, captured.locals, _truth(parties), model.figures, baselines=model.baselines)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
@@ -150,11 +152,10 @@ def _truth(parties: Sequence[Party]) -> Truth:
     )
 
 
-def _utility(parties: Sequence[Party], weights: FloatArray) -> dict[str, float]:
+def _utility(parties: Sequence[Party], weights: FloatArray) -> Usefulness:
     features = np.vstack([party.train.features for party in parties])
     labels = np.concatenate([np.asarray(party.train.labels, dtype=np.float64) for party in parties])
-    spread = float(np.sum((labels - labels.mean()) ** 2))
-    return {"train_r2": 1.0 - float(np.sum((labels - features @ weights) ** 2)) / spread} if spread > 0 else {}
+    return of_numbers("train", features @ weights, labels, trained_on=labels)
 
 
 @dataclass(frozen=True)

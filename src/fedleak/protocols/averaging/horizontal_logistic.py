@@ -38,6 +38,7 @@ from fedleak.protocols.averaging.horizontal_training import (
     train_on_rows,
 )
 from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round, check_threshold, opener
+from fedleak.protocols.usefulness import Usefulness, of_classes
 
 MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
 
@@ -93,12 +94,8 @@ class HorizontalLogistic(Protocol):
             sink=sink,
         )
         captured = sink.finish(facts)
-        utility = {
-            "train_accuracy": accuracy(parties, weights, test=False),
-            "test_accuracy": accuracy(parties, weights, test=True),
-        }
-        measured = {name: value for name, value in utility.items() if value is not None}
-        return Run(captured.transcript, captured.locals, truth_of(parties), measured)
+        model = utility(parties, weights)
+        return Run(captured.transcript, captured.locals, truth_of(parties), model.figures, baselines=model.baselines)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
@@ -228,14 +225,16 @@ def truth_of(parties: Sequence[Party]) -> Truth:
     return Truth(secrets)
 
 
-def accuracy(parties: Sequence[Party], weights: FloatArray, *, test: bool) -> float | None:
-    """Share of rows on the right side of the decision boundary; None without such rows."""
-    parts = [part for party in parties if (part := party.test if test else party.train) is not None]
-    rows = [_records(part) for part in parts if len(part.ids)]
-    if not rows:
-        return None
-    stacked = np.vstack(rows)
-    return float(np.mean((stacked[:, :-1] @ weights > 0) == (stacked[:, -1] > 0)))
+def utility(parties: Sequence[Party], weights: FloatArray) -> Usefulness:
+    """Share of rows on the right side of the decision boundary, where there are such rows."""
+    trained_on = np.vstack([_records(party.train) for party in parties])[:, -1] > 0
+    found = Usefulness()
+    for name, parts in (("train", [p.train for p in parties]), ("test", [p.test for p in parties])):
+        rows = [_records(part) for part in parts if part is not None and len(part.ids)]
+        if rows:
+            stacked = np.vstack(rows)
+            found |= of_classes(name, stacked[:, :-1] @ weights > 0, stacked[:, -1] > 0, trained_on)
+    return found
 
 
 def _groups(parties: Sequence[Party]) -> Iterator[tuple[Party, ...]]:

@@ -14,6 +14,7 @@ from fedleak.core.steps import FEATURES, RecordName
 from fedleak.core.transcript import Record
 from fedleak.core.whole.run import Captured
 from fedleak.protocols import vocabularies
+from fedleak.protocols.captured.sound_values import released_steps, unsound, unsound_message
 from fedleak.protocols.linear.vocabulary import BATCH, OWN_GRADIENT, WEIGHTS
 
 MAX_PARTIES = 200  # one adversary each
@@ -22,11 +23,13 @@ A_VALUE_A_COLUMN = (WEIGHTS, OWN_GRADIENT)
 
 def check_capture(captured: Captured, path: Path) -> None:
     _check_parties(captured, path)
+    _check_messages(captured, path)
     tables = {}
     known = tuple(name for words in vocabularies() for name in words.records)
     for party, records in captured.locals.items():
         for record in records:
             _check_form(party, record, known, path)
+            _told(unsound(f"the record {record.name!r} of {party}", record.round, record.value), path)
             if record.name == FEATURES.name and isinstance(record.value, Table):
                 tables[party] = record.value
     for party, table in tables.items():
@@ -43,6 +46,17 @@ def _check_parties(captured: Captured, path: Path) -> None:
         if count > 1 or not is_party_name(name):
             raise FileFormatError(f"{path}: a party's name must be its own, {NAME_RULE}; got {name[:MAX_NAME_CHARS]!r}")
     wrong = wrong_fact(captured.transcript.facts)
+    if wrong:
+        raise FileFormatError(f"{path}: {wrong}")
+
+
+def _check_messages(captured: Captured, path: Path) -> None:
+    released = released_steps()
+    for message in captured.transcript.messages:
+        _told(unsound_message(message.step, message.round, message.payload, released), path)
+
+
+def _told(wrong: str, path: Path) -> None:
     if wrong:
         raise FileFormatError(f"{path}: {wrong}")
 

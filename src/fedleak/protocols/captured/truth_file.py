@@ -16,7 +16,7 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.errors import DataError, listed
-from fedleak.core.facts import Facts
+from fedleak.core.facts import SIGMOIDS, Facts
 from fedleak.core.payload import Scalar, Table
 from fedleak.core.steps import DATA_ROLES, FEATURES, Role
 from fedleak.core.whole.run import Captured
@@ -42,7 +42,22 @@ def read_truth(path: Path, captured: Captured) -> Truth:
         if secret.kind in (SecretKind.FEATURES, SecretKind.LABELS) and secret.owner not in names:
             raise DataError(f"{path}: the truth must be about parties of the transcript; got {secret.owner!r}")
     _check_rows(path, found, captured)
+    _check_classes(path, found, captured.transcript.facts)
     return found
+
+
+def _check_classes(path: Path, truth: Truth, facts: Facts) -> None:
+    """Of a model of two classes; attacks answer 0 or 1, and labels -1 and 1 would pass for wrong answers."""
+    if facts.approximation not in SIGMOIDS:
+        return
+    for secret in truth.secrets:
+        values = truth.of(secret).values if secret.kind is SecretKind.LABELS else NONE
+        other = values[~np.isin(values, (0, 1))]
+        if other.size:
+            raise DataError(
+                f"{path}: the {secret} must be 0 and 1, as of a model of two classes; got {other[0]:g}. Write 1 for "
+                "the class that the model scores high"
+            )
 
 
 ROWS_OF = {SecretKind.FEATURES: (BATCH, REQUEST), SecretKind.LABELS: (BATCH,)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.whole.federation import Party, Slice
 from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
+from fedleak.protocols.usefulness import Usefulness, of_classes, of_numbers
 
 MAX_GRAM_CELLS = 1_000_000  # inner products of all pairs of more rows would outweigh the data: a sample of rows is kept
 SAMPLE_SEED = 20  # of that sample; the runs' randomness does not enter
@@ -89,38 +90,37 @@ def _gram_ranges(features: FloatArray, block: int) -> FloatArray:
     return found
 
 
-def accuracy(parties: Sequence[Party], weights: Sequence[FloatArray], *, test: bool) -> float | None:
-    """Share of rows on the right side of the decision boundary; None without held-out rows."""
-    slices = [party.test if test else party.train for party in parties]
-    held = [part for part in slices if part is not None and len(part.ids)]
-    if len(held) < len(slices):
-        return None
-    score = sum(_score(part, own) for part, own in zip(held, weights, strict=True))
-    labels = next(part.labels for part in held if part.labels is not None)
-    return float(np.mean((score > 0) == (labels > 0)))
+def utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
+    """Share of rows on the right side of the decision boundary."""
+    trained_on = _labels_of([party.train for party in parties]) > 0
+    return _both(
+        parties, weights, lambda rows, scores, labels: of_classes(rows, scores > 0, labels > 0, trained_on=trained_on)
+    )
 
 
-def utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
-    named = {
-        "train_accuracy": accuracy(parties, weights, test=False),
-        "test_accuracy": accuracy(parties, weights, test=True),
-    }
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def regression_utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> dict[str, float]:
+def regression_utility(parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
     """Share of the labels' variance that the model explains, where rows are there to tell."""
-    found: dict[str, float] = {}
-    for name, parts in (("train_r2", [p.train for p in parties]), ("test_r2", [p.test for p in parties])):
+    trained_on = _labels_of([party.train for party in parties])
+    return _both(parties, weights, lambda rows, scores, labels: of_numbers(rows, scores, labels, trained_on))
+
+
+def _both(
+    parties: Sequence[Party],
+    weights: Sequence[FloatArray],
+    measured: Callable[[str, FloatArray, FloatArray], Usefulness],
+) -> Usefulness:
+    """On the training rows, and on those that were held out if there are any."""
+    found = Usefulness()
+    for name, parts in (("train", [p.train for p in parties]), ("test", [p.test for p in parties])):
         held = [part for part in parts if part is not None and len(part.ids)]
-        if len(held) < len(parts):
-            continue
-        labels = next(part.labels for part in held if part.labels is not None)
-        errors = labels - sum(_score(part, own) for part, own in zip(held, weights, strict=True))
-        spread = float(np.sum((labels - labels.mean()) ** 2))
-        if spread > 0:
-            found[name] = 1.0 - float(np.sum(errors**2)) / spread
+        if len(held) == len(parts):
+            scores = sum((_score(part, own) for part, own in zip(held, weights, strict=True)), np.zeros(1))
+            found |= measured(name, scores, _labels_of(held))
     return found
+
+
+def _labels_of(parts: Sequence[Slice]) -> FloatArray:
+    return next(np.asarray(part.labels, dtype=np.float64) for part in parts if part.labels is not None)
 
 
 def _score(part: Slice, weights: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ plaintext.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -44,6 +44,7 @@ from fedleak.protocols.linear.linear_settings import (
     member_capabilities,
 )
 from fedleak.protocols.linear.member import Member, all_members, batches, order_members
+from fedleak.protocols.usefulness import Usefulness
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,18 @@ class VerticalWithArbiter(Protocol):
         captured = sink.finish(facts)
         weights = [member.weights for member in members]
         found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
+        useful = self.utility(parties, weights)
         return Run(
             captured.transcript,
             captured.locals,
             Truth(found),
-            self.utility(parties, weights),
+            useful.figures,
             services=partial_score_services(members) if settings.prediction_service else {},
+            baselines=useful.baselines,
         )
 
     @classmethod
-    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
         """How good the model is."""
         raise NotImplementedError
 
@@ -206,7 +209,7 @@ class VerticalLinearArbiter(VerticalWithArbiter):
     may_reveal = VerticalWithArbiter.may_reveal - {Capability.TWO_CLASSES}
 
     @classmethod
-    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
         return regression_utility(parties, weights)
 
 
@@ -227,7 +230,7 @@ class VerticalLogisticArbiter(VerticalWithArbiter):
     binary_labels = True
 
     @classmethod
-    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Mapping[str, float]:
+    def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
         return utility(parties, weights)
 
 

@@ -127,7 +127,14 @@ class VerticalLogistic(Protocol):
         captured = sink.finish(facts)
         model = utility(parties, [member.weights for member in members])
         notes = SOURCE_NOTES.get(settings.source, ())
-        return Run(captured.transcript, captured.locals, truth_of(active, passive, log), model, notes)
+        return Run(
+            captured.transcript,
+            captured.locals,
+            truth_of(active, passive, log),
+            model.figures,
+            notes,
+            baselines=model.baselines,
+        )
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:

@@ -32,6 +32,7 @@ from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings, contributions, model_service, served_model
+from fedleak.protocols.usefulness import Usefulness, of_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +101,19 @@ class VerticalPrediction(Protocol):
         captured = sink.finish(facts)
         served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
         truth = truth_of(parties, joint.ids[wanted], wanted, served, unit_box=settings.unit_box)
-        measured = utility(released, joint.labels[wanted], model, parties)
+        known = joint.labels[train] if len(train) else joint.labels
+        measured = utility(released, joint.labels[wanted], model, parties, known)
         services = {}
         if isinstance(model, OpaqueModel) and settings.reveal == "model":
             services[SERVICE] = model_service(model, parties[0].name)
-        return Run(captured.transcript, captured.locals, truth, measured, services=services)
+        return Run(
+            captured.transcript,
+            captured.locals,
+            truth,
+            measured.figures,
+            services=services,
+            baselines=measured.baselines,
+        )
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
@@ -238,15 +247,17 @@ def truth_of(parties: Sequence[Party], ids: IntArray, wanted: IntArray, served: 
     return Truth(secrets, served)
 
 
-def utility(released: FloatArray, labels: IntArray, model: Model, parties: Sequence[Party]) -> dict[str, float]:
+def utility(
+    released: FloatArray, labels: IntArray, model: Model, parties: Sequence[Party], trained_on: IntArray
+) -> Usefulness:
     """Accuracy of what the active party received, the share that it received, and the model's on held-out rows."""
     given = np.isfinite(released).all(axis=1)
-    found = {"released_share": float(given.mean())}
+    found = Usefulness({"released_share": float(given.mean())})
     if given.any():
-        found["prediction_accuracy"] = float(np.mean(np.argmax(released[given], axis=1) == labels[given]))
+        found |= of_classes("prediction", np.argmax(released[given], axis=1), labels[given], trained_on)
     held_out = [party.test for party in parties if party.test is not None and len(party.test.ids)]
     if len(held_out) == len(parties) and held_out[0].labels is not None:
         names = [name for party in parties for name in party.columns]
         rows = model.arrange(np.hstack([part.features for part in held_out]), names)
-        found["test_accuracy"] = float(np.mean(np.argmax(model.confidences(rows), axis=1) == held_out[0].labels))
+        found |= of_classes("test", np.argmax(model.confidences(rows), axis=1), held_out[0].labels, trained_on)
     return found
