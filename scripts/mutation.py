@@ -19,6 +19,7 @@ import json
 import os
 import py_compile
 import shutil
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -169,27 +170,26 @@ def main(arguments: Sequence[str]) -> int:
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy is loaded: children are forked
     for name in PRELOADED:
         importlib.import_module(name)
+    made = _provenance()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for row in measured(Copy(Path(folder)), choice, noticed):
             rows.append(row)
             if not asked.only:
-                _write(
-                    asked.seed, with_equivalents(rows, known), {}
-                )  # after each, so that an interruption loses little
-    if not asked.only:
-        _write(asked.seed, with_equivalents(rows, known), _provenance())
+                _write(asked.seed, with_equivalents(rows, known), made)  # after each: an interruption loses little
     found = summary(with_equivalents(rows, known))
     print(json.dumps(found, indent=2))
     return 0 if found["all"]["share"] >= LEAST else 1
 
 
 def _provenance() -> dict[str, object]:
-    """At the end, because children must load the copy and not this."""
-    sys.path.insert(0, str(ROOT / "src"))
-    from fedleak.trial.provenance import provenance
-
-    return provenance()
+    """Asked in another process, because children must load the copy and not this."""
+    loaded = f"import json, {', '.join(PRELOADED)}; from fedleak.trial.provenance import provenance"
+    asked = [sys.executable, "-c", f"{loaded}; print(json.dumps(provenance()))"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(asked, check=True, capture_output=True, text=True, env=environment)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
 
 
 def _write(seed: int, rows: Sequence[Row], made: Mapping[str, object]) -> None:

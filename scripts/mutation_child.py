@@ -36,18 +36,15 @@ class Outcome:
 def in_child(folder: Path, tests: Sequence[str], order: Sequence[str]) -> Outcome:
     """Runs the tests of a tree. With an order: those of it that are not slow, one after the other, to the first that
     fails; without one: all of them, to learn their times."""
-    reading, writing = os.pipe()
+    answer = folder / "outcome.json"
+    answer.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        _run(folder, tests, order, writing)
-    os.close(writing)
-    ended = _waited(child)
-    with os.fdopen(reading, encoding="utf-8") as answer:
-        text = answer.read()
-    if not ended:
+        _run(folder, tests, order, answer)
+    if not _waited(child):
         return Outcome("endless", "no end within the limit")
-    told = json.loads(text) if text else {"code": -1, "by": "the interpreter ended", "seconds": {}}
+    ended = {"code": -1, "by": "the interpreter ended", "seconds": {}}
+    told = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else ended
     return Outcome("survived" if told["code"] == 0 else "failed", told["by"], told["seconds"])
 
 
@@ -93,7 +90,7 @@ class Watcher:
         self.by = self.by or (f"import of {report.nodeid}" if report.failed else "")
 
 
-def _run(folder: Path, tests: Sequence[str], order: Sequence[str], writing: int) -> None:
+def _run(folder: Path, tests: Sequence[str], order: Sequence[str], answer: Path) -> None:
     """Never returns: what the parent has open stays as it is."""
     os.setpgid(0, 0)
     if order:
@@ -111,6 +108,6 @@ def _run(folder: Path, tests: Sequence[str], order: Sequence[str], writing: int)
             code = int(pytest.main([*OPTIONS, *stop, *tests], plugins=[watcher]))
         except BaseException as error:
             watcher.by = f"{type(error).__name__} before any test"
-    with os.fdopen(writing, "w", encoding="utf-8") as answer:
-        json.dump({"code": code, "by": watcher.by, "seconds": watcher.seconds}, answer)
+    told = {"code": code, "by": watcher.by, "seconds": watcher.seconds}
+    answer.write_text(json.dumps(told), encoding="utf-8")
     os._exit(0)
