@@ -23,7 +23,7 @@ from typing import Any
 from fedleak.cli.bar import Bar
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import reproduce, result_json
-from fedleak.trial.provenance import environment, provenance
+from fedleak.trial.provenance import code_state, environment
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -186,7 +186,7 @@ def mutation() -> Outcome:
 
 def _commit() -> str:
     """With a mark where the code that ran is not what was committed."""
-    made = provenance()
+    made = code_state()
     return str(made["commit"])[:7] + (" with uncommitted changes" if made["uncommitted_changes"] else "")
 
 

@@ -210,6 +210,24 @@ def test_another_key_of_the_same_size_opens_nothing(cipher: type[Paillier] | typ
     assert opened != [1]
 
 
+@pytest.mark.parametrize("cipher", [Paillier, Sealed])
+def test_nothing_is_computed_with_ciphertexts_of_another_key(cipher: type[Paillier] | type[Sealed]) -> None:
+    """Nor of another scheme: the result would be a number that nobody put there."""
+    mine, other = (cipher(allow_small_keys=True).generate(256) for _ in range(2))
+    public, right, strange = mine.public, mine.public.encrypt([5], 0), other.public.encrypt([5], 0)
+    for wrong, words in ((strange, "under the key"), (replace(right, scheme="other"), "of the scheme")):
+        for operation in (
+            lambda c: public.add(right, c),
+            lambda c: public.add(c, right),
+            lambda c: public.add_residues(c, [1]),
+            lambda c: public.multiply(c, [3]),
+            lambda c: public.matvec(np.array([[3]]), c),
+            public.rerandomise,
+        ):
+            with pytest.raises(CryptoError, match=words):
+                operation(wrong)
+
+
 def test_another_scheme_or_width_opens_nothing(private_key: PrivateKey) -> None:
     c = private_key.public.encrypt([1, 2], 0)
     with pytest.raises(DecryptionError, match="scheme"):
@@ -243,6 +261,7 @@ def test_select_and_concatenate(private_key: PrivateKey) -> None:
     assert private_key.decrypt(select(c, [2, 0, 0])) == [30, 10, 10]
     assert private_key.decrypt(select(c, slice(1, None))) == [20, 30]
     assert private_key.decrypt(concatenate([select(c, [1]), c])) == [20, 10, 20, 30]
+    assert private_key.decrypt(concatenate([c])) == [10, 20, 30]
     with pytest.raises(CryptoError, match="concatenate"):
         concatenate([c, private_key.public.encrypt([1], 3)])
 

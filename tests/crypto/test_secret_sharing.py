@@ -42,13 +42,18 @@ def test_too_few_repeated_or_wrong_shares_are_refused():
         combine([shares[0], shares[0], shares[1]], 3)
     with pytest.raises(CryptoError, match="one polynomial"):
         combine([*shares[:3], replace(shares[3], value=shares[3].value ^ 1)], 3)
-    with pytest.raises(CryptoError, match="place above 0"):
-        combine([replace(shares[0], at=0), *shares[1:3]], 3)
+    for wrong in ({"at": 0}, {"at": FIELD}, {"value": FIELD}, {"value": -1}):
+        with pytest.raises(CryptoError, match="place above 0"):
+            combine([replace(shares[0], **wrong), *shares[1:3]], 3)
 
 
 def test_wrong_numbers_are_told():
     with pytest.raises(InputError, match="threshold must be from 1 to"):
         split(1, 3, 4)
+    with pytest.raises(InputError, match="threshold must be from 1 to"):
+        split(1, 3, 0)
+    with pytest.raises(InputError, match="number of shares, 65536"):
+        split(1, 1 << 16, 2)  # a place has two bytes
     with pytest.raises(CryptoError, match="at most 520 bits"):
         split(1 << SECRET_BITS, 3, 2)
 

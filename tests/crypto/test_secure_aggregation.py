@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto import fixed_point
-from fedleak.crypto.secure_aggregation import PRIME, MaskingKey, Words, mask_of, masked, opened_sum
+from fedleak.crypto.secure_aggregation import KEY_BYTES, PRIME, MaskingKey, Words, mask_of, masked, opened_sum
 
 NAMES = ("clinic", "hospital", "lab")
 
@@ -25,6 +25,7 @@ def test_the_group_is_a_safe_prime_of_2048_bits():
     assert PRIME.bit_length() == 2048
     assert gmpy2.is_prime(PRIME)
     assert gmpy2.is_prime((PRIME - 1) // 2)
+    assert (PRIME - 1).to_bytes(KEY_BYTES, "big")[0] == 255, "a public key is sent without a byte to spare"
 
 
 def test_both_of_a_pair_have_the_same_secret(pair_secrets):
@@ -99,3 +100,7 @@ def test_a_value_over_the_parties_share_of_the_range_is_not_sent():
     ):
         masked(np.array([1e6]), 40, no_mask(1), 50)
     assert masked(np.array([1e6]), 40, no_mask(1), 2)[0] == 10**6 << 40
+    parties, share = 2**31 - 1, 2**31 + 1  # their product is 2^62 - 1, the largest sum there may be
+    assert masked(np.array([float(share)]), 0, no_mask(1), parties)[0] == share
+    with pytest.raises(PlaintextRangeError):
+        masked(np.array([share + 1.0]), 0, no_mask(1), parties)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.trial.progress import Progress
-from fedleak.trial.provenance import one_thread, provenance
+from fedleak.trial.provenance import code_state, one_thread, provenance
 from fedleak.trial.spent import cpu_seconds
 
 Figures = Mapping[str, float | None]
@@ -110,7 +110,7 @@ class Result:
 
 def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Result:
     """Run an experiment, on one thread; Ctrl-C ends it with the rows that there are."""
-    began = cpu_seconds()
+    began, code = cpu_seconds(), code_state()
     rows: list[Row] = []
     complete = True
     with one_thread():
@@ -118,7 +118,7 @@ def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Res
             rows.extend(experiment.rows(quick=quick, progress=progress))
         except KeyboardInterrupt:
             complete = False
-        spent, made = cpu_seconds() - began, provenance()
+        spent, made = cpu_seconds() - began, provenance(code)
     seeds = experiment.seeds(quick=quick)
     return Result(experiment.name, quick, seeds, tuple(rows), spent, made, complete, experiment.from_true_rows)
 

@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -32,12 +32,22 @@ def environment(**extra: ScalarValue) -> dict[str, ScalarValue]:
     return {**found, **extra}
 
 
-def provenance() -> dict[str, object]:
+def code_state() -> dict[str, object]:
+    """Of the checkout that this code is in, and whether the code is as it was committed; None for an installed one.
+
+    To be asked before a long run: the checkout may be another one at its end, and the code that runs is not.
+    """
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return {"commit": None, "uncommitted_changes": None}
+    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", *CODE)
+    return {"commit": commit or None, "uncommitted_changes": None if changes is None else bool(changes)}
+
+
+def provenance(code: Mapping[str, object] | None = None) -> dict[str, object]:
     """Of a figure that somebody wants to get again. What cannot be found out is None, never left out."""
-    commit, changed = _commit()
     return {
-        "commit": commit,
-        "uncommitted_changes": changed,
+        **(code or code_state()),
         "cpu": _cpu_model(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "blas": _libraries(),
@@ -116,15 +126,6 @@ def _cpu_model() -> str | None:
 def _digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _commit() -> tuple[str | None, bool | None]:
-    """Of the checkout that this code is in, and whether the code is as it was committed; None for an installed one."""
-    root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
-        return None, None
-    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", *CODE)
-    return commit or None, None if changes is None else bool(changes)
 
 
 def _git(root: Path, *arguments: str) -> str | None:
