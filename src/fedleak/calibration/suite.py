@@ -62,10 +62,11 @@ class Wanted:
         return [cell for cell in found if cell in QUICK_CELLS] if self.quick and not stage.leaks else found
 
     def blocks(self) -> list[Block]:
+        """The first seeds of everything before the next ones: an interruption leaves fewer seeds, not fewer cells."""
         found = [*self._false_leaks(), *self._power()]
         if not found:
             raise InputError("attacks and tables must go together; got none that an attack is measured on")
-        return found
+        return sorted(found, key=lambda block: block.first)
 
     def _false_leaks(self) -> Iterator[Block]:
         for stage, attacks in homes(self.attacks or ATTACKS.names):
