@@ -44,7 +44,7 @@ def test_a_broken_limit_ends_with_1(outcomes, capsys) -> None:
     assert main._run(ARGUMENTS) == ExitCode.FOUND
     told = capsys.readouterr()
     assert "own-weights  95.2%" in told.out
-    assert "over the limit: own-weights on normal, n = 2: a leak in 40 of 42 seeds" in told.err
+    assert "over the limit: own-weights on binary, n = 2: a leak in 40 of 42 seeds" in told.err
 
 
 @pytest.mark.usefixtures("outcomes")
@@ -66,7 +66,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch, tmp_path, capsys) -> None:
 
 
 def test_processes_measure_the_same(capsys) -> None:
-    few = ["calibrate", "--attack", "own-weights", "--table", "constant", "--seeds", "21", "--json", "-"]
+    few = ["calibrate", "--attack", "sign-system-labels", "--table", "constant", "--seeds", "21", "--json", "-"]
     assert main._run([*few, "--jobs", "1"]) == ExitCode.DONE
     alone = json.loads(capsys.readouterr().out)
     assert main._run([*few, "--jobs", "2"]) == ExitCode.DONE
@@ -79,9 +79,9 @@ def test_processes_measure_the_same(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--table", "norml"], "Did you mean 'normal'"),
+        (["--table", "norml"], 'Did you mean "normal"'),
         (["--attack", "nothing"], "unknown attack 'nothing'"),
-        (["--json", "no/such/folder/file.json", "--attack", "own-weights"], "no/such/folder"),
+        (["--json", ".", "--attack", "own-weights"], "must be a file that can be written; got a folder"),
     ],
 )
 def test_wrong_input_is_told_at_once(arguments, words, capsys, monkeypatch) -> None:

@@ -65,13 +65,13 @@ class Population:
         return np.asarray(of_column + same_row * self.common**2 + (same_row & same_column) * self.noise**2)
 
     def classes(self, told_by: FloatArray, rng: np.random.Generator, *, n_classes: int = 2) -> IntArray:
-        """Labels that the columns tell something of, by a rule of the table's own; the share of each class is fixed,
-        and none is empty where there are rows enough."""
+        """Labels that the columns tell something of, by a rule of the table's own. Of two classes, how many are positive
+        is a matter of chance, but neither is empty; more are as large as one another."""
         rank = np.argsort(np.argsort(self.outcomes(told_by, rng)))
         n = len(rank)
         if n_classes > 2:
             return np.asarray(rank * n_classes // n, dtype=np.int64)
-        n_positives = min(max(1, round(self.positives * n)), n - 1)
+        n_positives = min(max(1, int(rng.binomial(n, self.positives))), n - 1)
         return np.asarray(rank >= n - n_positives, dtype=np.int64)
 
     def outcomes(self, told_by: FloatArray, rng: np.random.Generator) -> FloatArray:

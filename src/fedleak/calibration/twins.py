@@ -17,6 +17,7 @@ from fedleak.calibration.populations import Population
 from fedleak.calibration.stages import Stage
 from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray
+from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.randomness import Randomness
@@ -114,10 +115,18 @@ class Trials:
 
     def attempts(self, task: Task) -> list[Attempt]:
         """In this process: it is the decision that is calibrated, and attacks that cheat are caught elsewhere."""
-        return [
+        found = [
             played.attempt(task.attack, task.adversary.parties, task.target, self._knowledge, isolated=False)
             for played in self._judged
         ]
+        return found if self._stage.own_truth else [_unproved(attempt) for attempt in found]
+
+
+def _unproved(attempt: Attempt) -> Attempt:
+    """What the view proves is of the table that is seen: of the other one it is a claim like any other."""
+    if not isinstance(attempt.result, Guess):
+        return attempt
+    return replace(attempt, result=replace(attempt.result, certificate=""))
 
 
 def _played(planned: PlannedRun, federation: Federation, randomness: Randomness) -> Played:
