@@ -23,6 +23,7 @@ from fedleak.report.safe_text import Name
 from fedleak.report.verdict import UNMEASURED, Agreement, agreement, statement
 from fedleak.report.wording import (
     OUTCOME_WORDS,
+    columns_words,
     left_out,
     outcome_words,
     owned,
@@ -150,7 +151,8 @@ def _value(finding: Finding) -> Text:
         return _plain(unchecked_words(finding) or MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines, *_further(finding))
+    named = [_plain(columns_words(finding), "bold")] if columns_words(finding) else []
+    return _lines(*lines, *named, *_further(finding))
 
 
 def _further(finding: Finding) -> list[Text]:
