@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 
 from fedleak.auditing.planner import PlannedRun, Task, plan
@@ -109,8 +109,16 @@ class StageBlock(Block):
             for task in tasks:
                 counts[task.attack.name].fail(error)
             return
+        rightly = partial(_rightly, decision, stage)
         for task in tasks:
-            counts[task.attack.name].add(decision, task.question(None), partial(trials.attempts, task))
+            counts[task.attack.name].add(rightly, task.question(None), partial(trials.attempts, task))
+
+
+def _rightly(decision: Decision, stage: Stage, question: Question, attempts: Sequence[Attempt]) -> Finding:
+    """A leak that is found in the wrong column is not found."""
+    found = decision(question, attempts)
+    wrong = stage.leaking and found.outcome is Outcome.LEAK and found.leaking_columns != stage.leaking
+    return replace(found, outcome=Outcome.NO_LEAK) if wrong else found
 
 
 @lru_cache(maxsize=64)

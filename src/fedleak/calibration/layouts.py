@@ -90,6 +90,22 @@ def served(population: Population, n: int, settings: Settings, rng: Draw) -> Lay
     return Layout(FINTECH, own, 2, federation)
 
 
+N_CONSTANT = 10
+
+
+def one_among_constants(population: Population, n: int, settings: Settings, rng: Draw) -> Layout:
+    """The same, where the fintech has one column that tells something, the first, beside ten constant ones."""
+    beside = np.full((n + N_TRAINED, N_CONSTANT), 0.5)
+    whole = served(population, n, settings, rng)
+
+    def federation(latent: FloatArray, rng: Draw) -> Federation:
+        bank, fintech = whole.federation(latent, rng).parties
+        features = np.hstack([fintech.train.features[:, :1], beside])
+        return Federation("vertical-prediction", (bank, _party(FINTECH, Role.PASSIVE, features)), settings)
+
+    return replace(whole, federation=federation)
+
+
 def _in_unit_box(population: Population, latent: FloatArray) -> FloatArray:
     """By a public rule: the values that all but a few cells have, onto 0 to 1."""
     low, high = population.link(np.array([-5.0, 5.0])) if population.name != "constant" else (-5.0, 5.0)

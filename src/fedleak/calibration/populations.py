@@ -65,8 +65,8 @@ class Population:
         return np.asarray(of_column + same_row * self.common**2 + (same_row & same_column) * self.noise**2)
 
     def classes(self, told_by: FloatArray, rng: np.random.Generator, *, n_classes: int = 2) -> IntArray:
-        """Labels that the columns tell something of, by a rule of the table's own. Of two classes, how many are positive
-        is a matter of chance, but neither is empty; more are as large as one another."""
+        """Labels that the columns tell something of, by a rule of the table's own. Of two classes, how many rows are
+        positive is a matter of chance, but neither is empty; more are as large as one another."""
         rank = np.argsort(np.argsort(self.outcomes(told_by, rng)))
         n = len(rank)
         if n_classes > 2:

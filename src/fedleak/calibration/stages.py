@@ -6,8 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec
-from fedleak.calibration.layouts import BANK, FINTECH, HOSPITAL, N_TRAINED, REFEREE, Horizontal, LayoutOf, Vertical
-from fedleak.calibration.layouts import served as served_layout
+from fedleak.calibration.layouts import (
+    BANK,
+    FINTECH,
+    HOSPITAL,
+    N_TRAINED,
+    REFEREE,
+    Horizontal,
+    LayoutOf,
+    Vertical,
+    one_among_constants,
+    served,
+)
 from fedleak.core.finding import Mode
 from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.hooks import Defense
@@ -41,6 +51,7 @@ class Stage:
     defense: Defense | None = None
     own_truth: bool = False  # of the table that is seen: a leak, or a view that is drowned in noise
     leaks: bool = False
+    leaking: tuple[str, ...] = ()  # columns that have to be named, and no other
 
     def cells(self) -> list[tuple[str, int]]:
         """Each table with each number of rows that it has."""
@@ -53,7 +64,9 @@ class Stage:
 
     def shown(self, table: str) -> str:
         """What results call a table of this stage."""
-        return f"{table} under {self.defense.label}" if self.defense else table
+        if self.defense:
+            return f"{table} under {self.defense.label}"
+        return f"{table}: {self.name}" if self.leaks else table
 
 
 def _settings(protocol: str, **changes: object) -> Settings:
@@ -221,7 +234,7 @@ STAGES = (
             "generative-regression",
             "posterior-inference",
         ),
-        served_layout,
+        served,
         Predicted({"model": "logistic"}),
         _by(BANK, told=True),
         slow=("generative-regression",),
@@ -229,22 +242,22 @@ STAGES = (
     Stage(
         "contributions",
         ("contribution-scaling",),
-        served_layout,
+        served,
         Predicted({"model": "logistic", "reveal": "contributions"}),
         _by(BANK),
     ),
-    Stage("a served tree", ("path-restriction",), served_layout, Predicted({"model": "tree"}), _by(BANK)),
+    Stage("a served tree", ("path-restriction",), served, Predicted({"model": "tree"}), _by(BANK)),
     Stage(
         "a served forest",
         ("forest-path-restriction",),
-        served_layout,
+        served,
         Predicted({"model": "forest", "n_trees": 10}),
         _by(BANK),
     ),
 )
 
 
-# What has to be found besides the controls: rare labels.
+# What has to be found besides the controls: rare labels, and one column among many.
 LEAKING = (
     Stage(
         "rare labels",
@@ -256,6 +269,17 @@ LEAKING = (
         unit_rows=True,
         own_truth=True,
         leaks=True,
+    ),
+    Stage(
+        "one column among ten constant ones",
+        ("equality-projection", "posterior-inference"),
+        one_among_constants,
+        Predicted({"model": "logistic"}),
+        _by(BANK),
+        sizes={"skewed": (100,)},
+        own_truth=True,
+        leaks=True,
+        leaking=(f"{FINTECH}0",),
     ),
 )
 _BY_NAME = {stage.name: stage for stage in (*STAGES, *LEAKING)}

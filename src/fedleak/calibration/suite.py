@@ -23,7 +23,7 @@ from fedleak.trial.progress import Progress
 BLOCK = 20  # seeds
 SEEDS, SLOW_SEEDS, POWER_SEEDS = 400, 60, 60
 QUICK_SEEDS, QUICK_SLOW_SEEDS, QUICK_POWER_SEEDS = 20, 3, 3
-QUICK_CELLS = frozenset({("normal", 20), ("imbalanced-5", 20), ("binary", 5)})
+QUICK_CELLS = frozenset({("normal", 5), ("correlated", 20), ("imbalanced-5", 20)})
 
 
 @dataclass(frozen=True)
