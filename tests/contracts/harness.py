@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import load_scenario
+from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.whole.hooks import Defense
 from fedleak.testing.situations import Situation, situation_in
 
-CONTROLS = Path(__file__).parent / "controls"
 # An attack of two ways has a control for each; the second one goes by an alias.
 ATTACK_NAMES = [
     name

@@ -136,6 +136,38 @@ def bench(name: str, json: str | None, quick: bool) -> None:
 
 
 @app.command()
+@click.option("--attack", "--attacks", "attacks", multiple=True, help="Only this attack; may be given several times.")
+@click.option("--table", "--tables", "tables", multiple=True, help="Only this table; may be given several times.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds a cell (400; 60 for slow attacks and for power).")
+@click.option("--quick/--no-quick", help="A few cells with 20 seeds, under two minutes.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side; as many as there are cores.")
+@click.option("--out", type=PATH, help="Keep what is measured in this file, and go on with what it has.")
+@json_option
+def calibrate(
+    attacks: tuple[str, ...],
+    tables: tuple[str, ...],
+    seeds: int | None,
+    quick: bool,
+    jobs: int | None,
+    out: Path | None,
+    json: str | None,
+) -> ExitCode:
+    """Measure the audit's own decision: how often it calls a leak where there is none, and finds one that is there."""
+    import os
+
+    from fedleak.calibration.suite import Wanted
+    from fedleak.cli.calibrate import calibrate_command
+
+    wanted = Wanted(_split(attacks), _split(tables), seeds, quick)
+    return calibrate_command(wanted, json, out, jobs or os.cpu_count() or 1)
+
+
+def _split(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Given one by one, or in one word with commas."""
+    return tuple(name.strip() for given in names for name in given.split(",") if name.strip())
+
+
+@app.command()
 @click.argument("source", type=PATH)
 @click.option("--html", type=PATH, help="Write the page here.")
 @click.option("--redact/--no-redact", help="Leave true values out, for sharing.")

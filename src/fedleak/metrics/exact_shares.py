@@ -12,13 +12,13 @@ N_TABLES = 1000
 MAX_GROUPS = 200  # of a table that is drawn; with more the formulas hold, whose failing is with few rows and many ties
 
 
-def share_interval(hits: float, n: float) -> tuple[float, float]:
+def share_interval(hits: float, n: float, tail: float = TAIL) -> tuple[float, float]:
     """Clopper and Pearson 1934: 12 of 12 is 73.5 % to 100 %. Means of several answers give hits that are no whole
     numbers; the beta quantiles lie between those of the whole ones."""
     from scipy.special import betaincinv
 
-    low = float(betaincinv(hits, n - hits + 1, TAIL)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - TAIL)) if hits < n else 1.0
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     return low, high
 
 

@@ -79,15 +79,17 @@ def situation_in(
     seed: int = 0,
     other_secrets: bool = False,
     defense: Defense | None = None,
+    repeat: int = 0,
 ) -> Situation:
-    """Run the scenario; with ``other_secrets`` every party outside the coalition has its rows shuffled."""
+    """Run the scenario; with ``other_secrets`` every party outside the coalition has its rows shuffled. ``repeat``
+    numbers runs that differ in what the parties draw for themselves."""
     scenario = replace(scenario, seed=seed, defenses=(defense,) if defense else ())
     planned, task = _find(plan_audit(scenario), attack, defense)
     if other_secrets:
         planned = replace(planned, federation=_with_other_secrets(planned.federation, task, seed))
     played = play(
         planned.federation,
-        Randomness.published(seed),
+        Randomness.published(seed).again(repeat),
         defense=defense,
         deviation=planned.dishonest,
         deviating=planned.deviating,

@@ -1,0 +1,135 @@
+"""What is seen is one table's, what is true is another's: the same people to the adversary, with secrets of their own.
+
+Both tables share all that the adversary has (its columns, its labels, the cells that it knows, its own random draws)
+and are independent beyond: what a view says of the first is nothing of the second, and every leak is a false one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.planner import PlannedRun, Task
+from fedleak.calibration.layouts import Layout, with_unit_rows
+from fedleak.calibration.populations import Population
+from fedleak.calibration.stages import Stage
+from fedleak.core.adversary import SecretKind
+from fedleak.core.arrays import BoolArray
+from fedleak.core.attack import Guess
+from fedleak.core.knowledge import Knowledge, KnownColumn
+from fedleak.core.whole.federation import Federation
+from fedleak.core.whole.randomness import Randomness
+from fedleak.trial.attempt import Attempt
+from fedleak.trial.play import Played, play
+
+OF_A_RUN = frozenset({SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.WEIGHTS})  # others are of the data
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    seen: Federation
+    true: Federation
+    knowledge: Knowledge  # true of both
+
+
+def draw_twins(stage: Stage, population: Population, n: int, seed: int) -> Twins:
+    rng = np.random.default_rng([seed, n, *stage.name.encode(), 0, *population.name.encode()])
+    layout = stage.layout(population, n, stage.settings(n), rng)
+    latent = population.latent(layout.own, layout.width, rng)
+    seen = layout.federation(latent, rng)
+    adversary = stage.adversary_at(population.name)
+
+    def declared(federation: Federation) -> Knowledge:
+        """The same cells of any table: which are known is public."""
+        return draw_knowledge(adversary.knowledge, federation, adversary.parties, np.random.default_rng([seed, 1]))
+
+    if stage.own_truth:
+        (seen,) = with_unit_rows([seen]) if stage.unit_rows else (seen,)
+        return Twins(seen, seen, declared(seen))
+    known = _known(layout, seen, declared(seen))
+    true = layout.federation(population.latent_beside(layout.own, latent, known, rng), rng)
+    if stage.unit_rows:
+        seen, true = with_unit_rows([seen, true])
+    return Twins(seen, true, fitting_both(declared(seen), declared(true)))
+
+
+def _known(layout: Layout, federation: Federation, knowledge: Knowledge) -> BoolArray:
+    ids = federation.party(layout.victim).train.ids
+    return knowledge.cell_mask(layout.victim, ids, (layout.width,))
+
+
+def fitting_both(first: Knowledge, second: Knowledge) -> Knowledge:
+    """Ranges that hold both tables; kinds and steps where they are the same."""
+    columns = tuple(_fitting(one, other) for one, other in zip(first.columns, second.columns, strict=True))
+    return replace(first, columns=columns)
+
+
+def _fitting(one: KnownColumn, other: KnownColumn) -> KnownColumn:
+    alike = one.kind is other.kind and one.step == other.step and one.low == other.low
+    widest = replace(
+        one,
+        low=None if one.low is None or other.low is None else min(one.low, other.low),
+        high=None if one.high is None or other.high is None else max(one.high, other.high),
+    )
+    return widest if alike else replace(widest, kind=None, step=None, slack=0.0)
+
+
+@dataclass(frozen=True)
+class TwinRandomness(Randomness):
+    """Of a run in which some parties draw as they did in another."""
+
+    shared: tuple[str, ...] = ()
+    other: Randomness | None = None
+
+    def secret(self, owner: str, *purpose: str) -> np.random.Generator:
+        if self.other is not None and owner in self.shared:
+            return self.other.secret(owner, *purpose)
+        return super().secret(owner, *purpose)
+
+
+class Trials:
+    """The runs of one pair of tables, and what attacks make of them."""
+
+    def __init__(self, stage: Stage, planned: PlannedRun, twins: Twins, *, seed: int, repeats: int) -> None:
+        self._stage = stage
+        self._knowledge = twins.knowledge
+        randomness = [Randomness.published(seed, "seen").again(number) for number in range(repeats)]
+        seen = [_played(planned, twins.seen, one) for one in randomness]
+        self._judged = seen if stage.own_truth else self._judged_by(planned, twins.true, seen)
+
+    def _judged_by(self, planned: PlannedRun, true: Federation, seen: list[Played]) -> list[Played]:
+        of_a_run = any(task.target.kind in OF_A_RUN for task in planned.tasks if task.skip is None)
+        judged: list[Played] = []
+        truth = None
+        for number, played in enumerate(seen):
+            if truth is None or of_a_run:
+                truth = _played(planned, true, self._beside(played.randomness, number)).run.truth
+            judged.append(replace(played, run=replace(played.run, truth=truth)))
+        return judged
+
+    def _beside(self, randomness: Randomness, number: int) -> Randomness:
+        own = Randomness.published(randomness.seed, "true").again(number)
+        return TwinRandomness(own.key, own.seed, self._stage.adversary.parties, randomness)
+
+    def attempts(self, task: Task) -> list[Attempt]:
+        """In this process: it is the decision that is calibrated, and attacks that cheat are caught elsewhere."""
+        found = [
+            played.attempt(task.attack, task.adversary.parties, task.target, self._knowledge, isolated=False)
+            for played in self._judged
+        ]
+        return found if self._stage.own_truth else [_unproved(attempt) for attempt in found]
+
+
+def _unproved(attempt: Attempt) -> Attempt:
+    """What the view proves is of the table that is seen: of the other one it is a claim like any other."""
+    if not isinstance(attempt.result, Guess):
+        return attempt
+    return replace(attempt, result=replace(attempt.result, certificate=""))
+
+
+def _played(planned: PlannedRun, federation: Federation, randomness: Randomness) -> Played:
+    return play(
+        federation, randomness, defense=planned.defense, deviation=planned.dishonest, deviating=planned.deviating
+    )
