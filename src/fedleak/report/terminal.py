@@ -24,6 +24,8 @@ from fedleak.report.safe_text import Name
 from fedleak.report.verdict import UNMEASURED, Agreement, agreement, statement
 from fedleak.report.wording import (
     OUTCOME_WORDS,
+    budget_words,
+    ceiling_words,
     left_out,
     outcome_words,
     owned,
@@ -151,7 +153,16 @@ def _value(finding: Finding) -> Text:
         return _plain(unchecked_words(finding) or MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines, *_further(finding))
+    return _lines(*lines, *_beside(finding), *_further(finding))
+
+
+def _beside(finding: Finding) -> list[Text]:
+    """Of labels: what was measured where, so that a useful model is not taken for a leak."""
+    score, bounds = finding.population, [words for words in (ceiling_words(finding), budget_words(finding)) if words]
+    if score is None:
+        return [_plain(words) for words in bounds]
+    own = f"own labels: {metric_words(score.metric)} {figure(score.metric, score.value)}, the model's part included"
+    return [_plain("on redrawn labels", "dim"), *map(_plain, bounds), _plain(own, "dim")]
 
 
 def _further(finding: Finding) -> list[Text]:

@@ -178,8 +178,8 @@ def agreement(finding: Finding) -> Agreement:
     match finding.theory.verdict:
         case Verdict.EXACT:
             return _against_exact(finding) if leaked else Agreement.DISAGREES
-        case Verdict.PARTIAL:
-            return Agreement.AGREES if leaked else Agreement.DISAGREES
+        case Verdict.PARTIAL:  # what a model predicts of a label is part of it
+            return Agreement.AGREES if leaked or finding.predicts else Agreement.DISAGREES
         case Verdict.IMPOSSIBLE:
             return Agreement.DISAGREES if leaked else Agreement.AGREES
     return Agreement.NO_PREDICTION

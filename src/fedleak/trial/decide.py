@@ -12,6 +12,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
 from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.trial.attempt import Attempt, Failure
+from fedleak.trial.canaries import told_apart
 
 # Means to an end: alone they are at most a medium leak.
 INTERMEDIATE = frozenset(
@@ -47,9 +48,10 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
     )
 
 
-def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
+def decide(question: Question, attempts: Sequence[Attempt], recovery: tuple[Score, ...] = ()) -> Finding:
     """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
-    order runs are told must not decide whether something leaks."""
+    order runs are told must not decide whether something leaks. ``recovery`` holds the scores on rows whose labels were
+    redrawn: where there are any, they decide, and what is said of the other rows is told beside them."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
@@ -70,19 +72,22 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     mains = [attempt.scores[0] for attempt in answered if attempt.scores]
     if not first.scores:
         return silent
-    main = _over_runs(mains)
+    told = told_apart(_over_runs(mains), recovery)
+    main = told.deciding
     outcome = _outcome(guess.status, main)
     if outcome is Outcome.NO_LEAK and guess.certificate and not _is_perfect(main):
         return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
-    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
-    by_chance = question.one_run and guess.status is not Status.RECOVERED
+    why = f"{told.no_leak} ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    one_run = question.one_run or len(attempts) == 1
+    caveat = told.caveat(guess, one_run=one_run) or ("one run" if question.one_run else "")
     return replace(
         silent,
         outcome=outcome,
-        why=f"{why} (one run)" if by_chance else why,
+        why=f"{why} ({caveat})" if caveat and guess.status is not Status.RECOVERED else why,
         severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
-        further_scores=_further_over_runs(first, answered),
+        population=told.population,
+        further_scores=recovery[1:] or _further_over_runs(first, answered),
         cells_recovered=first.cells_recovered,
         columns=_columns_over_runs([attempt.columns for attempt in answered if attempt.scores]),
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
