@@ -15,7 +15,7 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
 from fedleak.metrics.cell_metrics import CellsRecovered
-from fedleak.metrics.exact_shares import no_chance, share_interval
+from fedleak.metrics.exact_shares import chance_of, share_interval
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.rank_interval import Ranking, area_interval
 from fedleak.trial.decide import severity
@@ -217,9 +217,9 @@ def test_the_chance_of_a_table_is_that_of_all_choices():
     table, weights = np.array([[3, 1], [1, 4]]), np.array([[1.0, 0.0], [0.0, 1.0]])
     sums = [2 * sum(row < 4 for row in chosen) + 1 for chosen in combinations(range(9), 4)]
     chance = np.mean([one >= 7 for one in sums])
-    assert not no_chance(table, weights, np.random.default_rng(0))
-    assert chance > 0.025
-    assert no_chance(np.array([[6, 0], [0, 6]]), weights, np.random.default_rng(0))
+    assert chance_of(table, weights, np.random.default_rng(0)) == pytest.approx(chance, abs=0.03)
+    whole = chance_of(np.array([[6, 0], [0, 6]]), weights, np.random.default_rng(0))
+    assert 1 / comb(12, 6) <= whole <= 5 / comb(12, 6)
 
 
 TABLES = [(2, 1), (3, 1), (4, 2), (6, 3), (12, 6), (20, 1), (40, 2), (100, 5), (300, 3)]

@@ -14,13 +14,16 @@ from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import aligned
+from fedleak.metrics.blind import Blind
 from fedleak.metrics.cell_metrics import CellsRecovered, MeanError, SquaredError, recovered_share
+from fedleak.metrics.column_results import column_results
 from fedleak.metrics.label_metrics import LabelAccuracy
-from fedleak.metrics.metric import Answered, CellMetric
+from fedleak.metrics.metric import Answered
 
 NOTHING: frozenset[Symmetry] = frozenset()
 LABELS = Secret(SecretKind.LABELS, "bank")
 FEATURES = Secret(SecretKind.FEATURES, "bank")
+ANYBODYS_ANSWERS = (Blind("always 0", np.zeros((1, 3))),)
 
 
 def truth(values, ids=None) -> SecretValues:
@@ -96,7 +99,7 @@ def test_cells_recovered_counts_one_percent_of_the_range():
     made = guess(FEATURES, [[0.9, 5.0], [98.0, 6.03], [10.0, 7.0]])
     found = score(CellsRecovered(), made, true)
     assert found.value == pytest.approx(3 / 6)  # 0.9 of 100 and two exact ones; 0.03 of 2 is too far
-    assert found.baseline == pytest.approx(2 / 6)  # one constant a column hits one cell each
+    assert found.baseline == pytest.approx(1 / 6)  # nobody names more than the 0 without the run
 
 
 @pytest.mark.parametrize("value", [0.0, 7.0, -3e-5])
@@ -107,8 +110,9 @@ def test_a_constant_column_is_recovered_by_whoever_names_its_value(value):
     assert recovered_share(Answered(made, true, Knowledge())) == 4 / 6
     found = score(CellsRecovered(), made, true)
     assert found.value == 4 / 6
-    assert found.baseline == (3 + 1) / 6, "the baseline names the constant as well"
-    assert not found.beats_baseline
+    first, second = column_results(Answered(made, true, Knowledge()))
+    assert (first.cells_recovered, second.cells_recovered) == (2 / 3, 2 / 3)
+    assert first.learnt < 1e-6, "it is the same in every row, and tells nothing of a single one"
 
 
 def test_a_cell_without_a_guess_scores_as_the_baseline_and_is_not_recovered():
@@ -132,8 +136,8 @@ def test_known_cells_count_neither_way():
 def test_mean_error_is_a_share_of_the_range():
     true = truth([[0.0], [10.0], [5.0]])
     found = score(MeanError(), guess(FEATURES, [[1.0], [10.0], [np.nan]]), true)
-    assert found.value == pytest.approx(0.1 / 3)  # the cell without a guess gets the median, which is right
-    assert found.baseline == pytest.approx((0.5 + 0.5) / 3)
+    assert found.value == pytest.approx((0.1 + 0.0 + 0.4) / 3)  # the open cell gets the best blind answer, 1
+    assert found.baseline <= (0.1 + 0.9 + 0.4) / 3
 
 
 def test_global_sign_is_forgiven_only_where_declared():
@@ -232,7 +236,7 @@ def test_a_guess_is_aligned_once_for_all_metrics_and_nobody_can_change_it(monkey
         return aligned(*arguments)
 
     monkeypatch.setattr("fedleak.metrics.metric.aligned", counted)
-    monkeypatch.setattr(CellMetric, "_matched_chance", lambda *_: 0.5)  # it aligns tables of its own
+    monkeypatch.setattr(Answered, "blinds", ANYBODYS_ANSWERS)  # these are aligned as well
     answered = Answered(made, truth(cells), Knowledge(), frozenset({Symmetry.ROW_ORDER}))
     scores = [one.score(answered, rng=rng) for one in (CellsRecovered(), MeanError(), SquaredError())]
     assert all(found is not None for found in scores)

@@ -38,11 +38,11 @@ def score(metric, answer, truth=TRUTH, knowledge=None, served=None):
     return metric.score(answered, rng=np.random.default_rng(0))
 
 
-def test_squared_error_is_in_units_of_the_range_and_fills_gaps_with_the_mean():
-    perfect = score(SquaredError(), guess(TRUTH.values))
+def test_squared_error_is_in_units_of_the_range_and_fills_gaps_with_the_best_blind_answer():
+    perfect, silent = score(SquaredError(), guess(TRUTH.values)), score(SquaredError(), guess([[np.nan]] * 4))
     assert perfect.value == 0
-    assert perfect.baseline == np.mean([4, 0, 4, 0]) / 16
-    assert score(SquaredError(), guess([[np.nan]] * 4)).value == perfect.baseline
+    assert silent.value == silent.baseline == np.mean([1, 1, 9, 1]) / 16, "that of 1: nobody knows the mean"
+    assert perfect.baseline <= silent.baseline
 
 
 def test_interval_score_rewards_narrow_and_punishes_missing():

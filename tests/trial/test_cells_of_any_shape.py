@@ -10,7 +10,7 @@ import pytest
 from fedleak.core.adversary import Index, Secret, SecretKind, Symmetry
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import FileFormatError
-from fedleak.core.finding import Better, ColumnResult, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.report import Report
 from fedleak.core.whole.truth import SecretValues, Truth
@@ -257,10 +257,11 @@ def test_a_finding_has_the_claim_and_the_means_of_its_columns_over_runs():
     assert (found.claim.status, found.claim.n_cells, found.claim.confidence) == ("recovered", 4, 0.75)
     assert decide(question, attempts[2:]).certificate == "the solution is unique"
     first, second = (attempt.columns[0] for attempt in attempts[:2])
-    assert found.columns == (
-        ColumnResult("threshold", 8, (first.error + second.error) / 2, first.baseline_error, pytest.approx(0.0), 0.5),
-    )
-    assert column_results(Answered(certain, truth, Knowledge()), rng=rng)[0] == first
+    (column,) = found.columns
+    assert (column.column, column.n, column.cells_recovered) == ("threshold", 8, 0.5)
+    assert column.error == (first.error + second.error) / 2
+    assert column.correlation == pytest.approx(0.0)
+    assert column_results(Answered(certain, truth, Knowledge()))[0] == first
     assert found.score.better is Better.HIGHER
 
 

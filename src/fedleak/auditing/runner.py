@@ -28,6 +28,7 @@ from fedleak.trial.canaries import recovery, redraw
 from fedleak.trial.ceilings import with_ceiling
 from fedleak.trial.decide import Question, decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
+from fedleak.trial.luck import decide_together
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
@@ -96,6 +97,7 @@ class Audit:
         for planned, task in self._tasks():
             open_task = unanswered(task.question(_label(planned)), Outcome.SKIPPED, unfinished)
             findings.append(self._findings.get(task, open_task))
+        findings = decide_together(findings)
         settings = self._scenario.settings
         return Report(
             scenario=scenario_json(self._scenario),

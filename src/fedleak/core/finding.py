@@ -24,13 +24,20 @@ class Score:
 
     metric: str = field(metadata=meaning("what was measured"))
     value: float = field(metadata=meaning("the figure that the attack reached"))
-    baseline: float = field(metadata=meaning("the best that prior knowledge alone gives"))
+    baseline: float = field(metadata=meaning("the best that a blind answer gives: prior knowledge, and no message"))
     better: Better = field(metadata=meaning("which way is better for the attack"))
     ci: tuple[float, float] = field(metadata=meaning("interval of the value, 95 %: low and high"))
     n: int = field(metadata=meaning("cells that were scored", least=0))
+    gain_ci: tuple[float, float] | None = field(
+        default=None,
+        metadata=meaning("interval of the gain over the baseline, row by row, 95 %; null where not paired"),
+    )
+    p_value: float | None = field(
+        default=None, metadata=meaning("how likely luck alone gets so far; null where not tested", least=0, most=1)
+    )
 
     def __post_init__(self) -> None:
-        figures = (self.value, self.baseline, *self.ci)
+        figures = (self.value, self.baseline, *self.ci, *(self.gain_ci or ()))
         if not all(isfinite(figure) for figure in figures):
             raise ValueError(
                 f"a score of {self.metric} must be finite; got {self.value:g}, baseline {self.baseline:g}, interval "
@@ -45,7 +52,9 @@ class Score:
 
     @property
     def beats_baseline(self) -> bool:
-        """The whole interval lies on the good side of the baseline."""
+        """The whole interval lies on the good side of the baseline: of the gain where rows were paired."""
+        if self.gain_ci is not None:
+            return self.gain_ci[0] > 0
         low, high = self.ci
         return low > self.baseline if self.better is Better.HIGHER else high < self.baseline
 
@@ -125,6 +134,21 @@ class ColumnResult:
     cells_recovered: float | None = field(
         metadata=meaning("share of the cells to within 1 % of the range", least=0, most=1)
     )
+    learnt: float | None = field(
+        default=None,
+        metadata=meaning(
+            "how far from a blind answer to the truth: by error, by cells recovered or by squared correlation, "
+            "whichever says most",
+            least=0,
+            most=1,
+        ),
+    )
+    p_value: float | None = field(
+        default=None, metadata=meaning("how likely luck alone gets so far in this column", least=0, most=1)
+    )
+    leaks: bool = field(
+        default=False, metadata=meaning("whether this column leaks, corrected for the number of columns (Holm)")
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +169,8 @@ class Finding:
     further_scores: tuple[Score, ...] = ()
     cells_recovered: float | None = None
     columns: tuple[ColumnResult, ...] = ()
+    p_value: float | None = None  # how likely luck alone gets so far, over all columns; None where nothing was tested
+    p_corrected: float | None = None  # the same, for all attacks on this secret by this adversary (Holm)
     claim: Claim | None = None  # None where the attack gave no answer
     certificate: str = ""  # what in the view alone proves the answer; empty where nothing does
     evidence: tuple[tuple[str, str], ...] = ()
@@ -171,6 +197,11 @@ class Finding:
     def is_shown(self) -> bool:
         """A leak that was measured, or that the view proves."""
         return self.outcome is Outcome.LEAK or self.is_proved
+
+    @property
+    def leaking_columns(self) -> tuple[str, ...]:
+        """By name, in the table's order."""
+        return tuple(column.column for column in self.columns if column.leaks)
 
     def __repr__(self) -> str:
         return f"<Finding {self.in_words()}>"

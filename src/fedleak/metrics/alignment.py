@@ -70,7 +70,7 @@ def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) ->
 
 
 def _keys(ids: IntArray) -> list[tuple[int, ...]]:
-    return [tuple(row) for row in ids.reshape(len(ids), -1).tolist()]
+    return [tuple(row) for row in ids.reshape(len(ids), -1).tolist()] if len(ids) else []
 
 
 def _best_sign(cells: FloatArray, truth: FloatArray) -> FloatArray:

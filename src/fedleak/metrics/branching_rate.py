@@ -24,12 +24,12 @@ class BranchingRate(Metric):
     """At the nodes of the victim's columns on the true paths, how often the guess turns as the truth does.
 
     The true paths are the same for every attack and for the baseline, so that rates can be compared. A cell without a
-    guess, or known beforehand, is given the baseline's value: the column's median.
+    guess, or known beforehand, is given the value of the best blind answer.
     """
 
     name = "branching-rate"
     aliases = ("cbr",)
-    summary = "share of tree nodes on the true paths where the guess turns right; baseline: the column's median"
+    summary = "share of tree nodes on the true paths where the guess turns right; baseline: the best blind answer"
     better = Better.HIGHER
     applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
 
@@ -42,15 +42,15 @@ class BranchingRate(Metric):
         model = interpret(served.model)
         assert isinstance(model, TreeModel | ForestModel)
         nodes = _Nodes(model, served, truth)
+        blind = nodes.best(answered)
         counted = [
-            nodes.counts(np.where(answered.unknown & np.isfinite(cells), cells, nodes.medians))
-            for cells in answered.answers
+            nodes.counts(np.where(answered.unknown & np.isfinite(cells), cells, blind)) for cells in answered.answers
         ]
         correct = np.mean([right for right, _ in counted], axis=0)
         compared = counted[0][1].astype(np.float64)
         if not compared.sum():
             return None
-        baseline, _ = nodes.counts(np.broadcast_to(nodes.medians, truth.values.shape))
+        baseline, _ = nodes.counts(blind)
         rows, n = compared > 0, int(compared.sum())
         resampled = ratio_interval(correct[rows], compared[rows], rng)
         interval = unless_alike(resampled, float(correct.sum()), n)
@@ -66,7 +66,11 @@ class _Nodes:
         place = positions_of(served.inputs.ids)
         self._rows = np.array(served.inputs.values, dtype=np.float64)[[place[int(row)] for row in truth.ids]]
         self._rows[:, self._target] = truth.values  # the victim's own, also where it kept a column out
-        self.medians = np.median(truth.values, axis=0)
+
+    def best(self, answered: Answered) -> FloatArray:
+        """The blind answer that takes the most true branches."""
+        tables = [np.broadcast_to(blind.cells, answered.truth.values.shape) for blind in answered.blinds]
+        return max(tables, key=lambda cells: int(self.counts(cells)[0].sum()))
 
     def counts(self, cells: FloatArray) -> tuple[IntArray, IntArray]:
         guessed = self._rows.copy()

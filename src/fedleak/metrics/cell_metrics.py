@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray, flat_rows
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.finding import Better
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.metric import Answered, CellMetric, ShareMetric
@@ -36,30 +36,20 @@ def real_valued(kind: SecretKind, truth: SecretValues) -> bool:
 
 
 class CellsRecovered(ShareMetric):
-    """The baseline names one value a column, the best one there is: stronger than what an attacker knows.
+    """``recovered_share`` counts the cells that were really recovered: what an answer leaves open is blind here.
 
-    A cell without a guess is given that value too, so that a partial guess never scores below no guess.
-    ``recovered_share`` counts the cells that were really recovered.
-
-    A column without a range counts too: who names its one value has its cells. The baseline names it as well, so that
-    such a column is no leak by itself.
+    A column without a range counts too: who names its one value has its cells.
     """
 
     name = "cells-recovered"
-    summary = "share of cells within 1 % of the column's range; baseline: the best constant a column"
+    summary = "share of cells within 1 % of the column's range; baseline: the best blind answer"
     applies_to = REAL_VALUED
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         return real_valued(kind, truth)
 
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        return within_margin(np.where(np.isnan(cells), _best_constants(truth, unknown), cells), truth).astype(
-            np.float64
-        )
-
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        constants = np.broadcast_to(_best_constants(truth, unknown), truth.values.shape)
-        return float(within_margin(constants, truth)[unknown].mean())
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
+        return within_margin(cells, truth).astype(np.float64)
 
 
 def recovered_share(answered: Answered) -> float:
@@ -70,47 +60,27 @@ def recovered_share(answered: Answered) -> float:
 
 def within_margin(cells: FloatArray, truth: SecretValues) -> BoolArray:
     """True where a cell counts as recovered. A NaN is never within: who does not guess a cell has not recovered it."""
-    found: BoolArray = np.abs(cells - truth.values) <= _margin(truth) + 1e-12 * np.abs(truth.values)
+    found: BoolArray = np.abs(cells - truth.values) <= margin_of(truth) + 1e-12 * np.abs(truth.values)
     return found
 
 
-def _best_constants(truth: SecretValues, unknown: BoolArray) -> FloatArray:
-    """For each cell of a row the value that puts the most unknown ones within the margin (a sliding window)."""
-    values, counted = flat_rows(truth.values), flat_rows(unknown)
-    constants = np.zeros(values.shape[1])
-    for column, margin in enumerate(_margin(truth).ravel()):
-        ordered = np.sort(values[counted[:, column], column])
-        if len(ordered):
-            ends = np.searchsorted(ordered, ordered + 2 * margin, side="right")
-            start = int(np.argmax(ends - np.arange(len(ordered))))
-            constants[column] = (ordered[start] + ordered[ends[start] - 1]) / 2
-    return constants.reshape(truth.cell_shape)
-
-
-def _margin(truth: SecretValues) -> FloatArray:
+def margin_of(truth: SecretValues) -> FloatArray:
     low, high = truth.lowest, truth.highest
     constant = CONSTANT_TOLERANCE * np.where(low == 0, 1.0, np.abs(low))
     return np.where(high > low, TOLERANCE * (high - low), constant)
 
 
 class MeanError(CellMetric):
-    """A cell without a guess is given the column's median, the constant of least mean error."""
-
     name = "mean-error"
-    summary = "mean absolute error over the column's range; baseline: the column's median"
+    summary = "mean absolute error over the column's range; baseline: the best blind answer"
     better = Better.LOWER
     applies_to = REAL_VALUED
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         return real_valued(kind, truth)
 
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        filled = np.where(np.isnan(cells), np.median(truth.values, axis=0), cells)
-        return np.asarray(np.abs(filled - truth.values) / _spread(truth))
-
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        nothing = np.full(truth.values.shape, np.nan)
-        return float(self.cell_scores(nothing, truth, unknown)[unknown].mean())
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
+        return np.asarray(np.abs(cells - truth.values) / _spread(truth))
 
 
 def _spread(truth: SecretValues) -> FloatArray:
@@ -119,22 +89,15 @@ def _spread(truth: SecretValues) -> FloatArray:
 
 
 class SquaredError(CellMetric):
-    """Eq. 10 of Luo et al. 2021. A cell without a guess is given the column's mean.
-
-    The baseline, the true mean of each column, is the best constant there is: stronger than what an attacker knows.
-    """
+    """Eq. 10 of Luo et al. 2021."""
 
     name = "mse-per-feature"
-    summary = "mean squared error over the column's range squared; baseline: the column's mean"
+    summary = "mean squared error over the column's range squared; baseline: the best blind answer"
     better = Better.LOWER
     applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.IMAGES})
 
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
         return squared_errors(cells, truth)
-
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        nothing = np.full(truth.values.shape, np.nan)
-        return float(squared_errors(nothing, truth)[unknown].mean())
 
 
 def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.metrics.tails import fewest_shuffles, normal_tail, tail
 
 TAIL = 0.025  # at either end of a 95 % interval
 N_TABLES = 1000
@@ -21,19 +22,32 @@ def share_interval(hits: float, n: float) -> tuple[float, float]:
     return low, high
 
 
-def no_chance(table: IntArray, weights: FloatArray, rng: np.random.Generator) -> bool:
-    """Whether shuffled labels reach the weighted sum of a table (classes by groups of rows) in at most 2.5 %.
+def chance_of(table: IntArray, weights: FloatArray, rng: np.random.Generator) -> float:
+    """In what share of shuffles labels reach the weighted sum of a table (classes by groups of rows).
 
     The test is exact for any number of rows and any ties: tables with the same margins are drawn, and the one at hand
-    counts as one of them.
+    counts as one of them. Of many groups, a normal one: formulas fail with few rows and many ties.
     """
     kept = table.sum(axis=0) > 0
-    if kept.sum() > MAX_GROUPS:
-        return True
     found, weighted = table[:, kept], weights[:, kept]
+    value = float((found * weighted).sum())
+    if kept.sum() > MAX_GROUPS:
+        return normal_tail(value, *_moments(found, weighted))
     drawn = _sums_of_tables(found, weighted, rng)
-    reached = drawn >= (found * weighted).sum() - 1e-9 * np.abs(weighted).max()
-    return bool((1 + reached.sum()) / (1 + N_TABLES) <= TAIL)
+    return tail(value - 1e-9 * float(np.abs(weighted).max()), drawn, fewest_shuffles(found.sum(axis=1)))
+
+
+def _moments(table: IntArray, weights: FloatArray) -> tuple[float, float]:
+    """Mean and deviation of the weighted sum over all shuffles (of rows that are worth what their group is)."""
+    sizes, groups = table.sum(axis=1), table.sum(axis=0)
+    n = int(groups.sum())
+    mean_worth = weights @ groups / n
+    mean = float(sizes @ mean_worth)
+    centred = weights - mean_worth[:, None]
+    together = (centred * groups) @ centred.T / max(n - 1, 1)
+    shares = sizes / n
+    variance = n * float(shares @ np.diag(together) - shares @ together @ shares)
+    return mean, max(variance, 0.0) ** 0.5
 
 
 def _sums_of_tables(table: IntArray, weights: FloatArray, rng: np.random.Generator) -> FloatArray:

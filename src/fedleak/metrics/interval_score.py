@@ -5,40 +5,61 @@ from __future__ import annotations
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import FloatArray, flat_rows
 from fedleak.core.attack import Guess
 from fedleak.core.finding import Better, Score
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.alignment import places, told
 from fedleak.metrics.metric import Answered, CellMetric
 
+PLACES = (0.0, 0.05, *(tenth / 10 for tenth in range(1, 10)), 0.95, 1.0)  # of the range
+FIXED = tuple((low, high) for low in PLACES for high in PLACES if low <= high)
 MISS_PENALTY = 10.0  # times the distance by which the truth is missed: 2 / alpha for 80 % intervals
 
 
 class IntervalScore(CellMetric):
     """Width plus a penalty for missing, over the column's range. A cell without an interval gets the whole range, one
-    that is open at a side (a bound that is not finite) the range's end there."""
+    that is open at a side (a bound that is not finite) the range's end there.
+
+    Blind is the best interval that is the same for all rows, among those between tenths and twentieths of the range.
+    """
 
     name = "interval-score"
-    summary = "width of the ranges, plus 10 times the miss, over the column's range; baseline: the whole range"
+    summary = "width of the ranges, plus 10 times the miss, over the column's range; baseline: the best fixed range"
     better = Better.LOWER
     applies_to = frozenset({SecretKind.RANGES})
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         truth, unknown = answered.truth, answered.unknown
-        if answered.guess.intervals is None or not unknown.any():
-            return super().score(answered, rng=rng)
-        cells = _scores(*_bounds(answered.guess, truth), truth)
-        return self.score_of(cells, self.baseline(truth, unknown), unknown, rng)
+        if not unknown.any():
+            return None
+        low, high = bounds_of(answered)
+        return self.score_of(interval_scores(low, high, truth), self._fixed_scores(answered), unknown, rng)
 
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        """A single value is a range of no width; no value is the whole range."""
-        low = np.where(np.isnan(cells), truth.lowest, cells)
-        return _scores(low, np.where(np.isnan(cells), truth.highest, cells), truth)
+    def _fixed_scores(self, answered: Answered) -> FloatArray:
+        truth = answered.truth
+        spread, best = truth.highest - truth.lowest, np.full(flat_rows(truth.values).shape[1], -np.inf)
+        found = np.zeros(truth.values.shape)
+        for low, high in FIXED:
+            scores = interval_scores(truth.lowest + low * spread, truth.lowest + high * spread, truth)
+            means = self.column_means(scores, answered.unknown)
+            found = np.where((means > best).reshape(truth.cell_shape), scores, found)
+            best = np.maximum(means, best)
+        return found
 
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        nothing = np.full(truth.values.shape, np.nan)
-        return float(self.cell_scores(nothing, truth, unknown)[unknown].mean())
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
+        """A single value is a range of no width."""
+        return interval_scores(cells, cells, truth)
+
+
+def bounds_of(answered: Answered) -> tuple[FloatArray, FloatArray]:
+    """The guessed ranges; of a guess without any, its values; in either, the whole range where nothing is said."""
+    truth = answered.truth
+    if answered.guess.intervals is not None:
+        return _bounds(answered.guess, truth)
+    cells = answered.answers[0]
+    low, high = (np.where(np.isnan(cells), end, cells) for end in (truth.lowest, truth.highest))
+    return low, high
 
 
 def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
@@ -53,7 +74,7 @@ def _bounds(guess: Guess, truth: SecretValues) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def _scores(low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+def interval_scores(low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
     spread = truth.highest - truth.lowest
     missed = np.maximum(low - truth.values, 0.0) + np.maximum(truth.values - high, 0.0)
     width = np.maximum(high - low, 0.0)

@@ -17,8 +17,8 @@ from fedleak.core.finding import Better, Score
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.alignment import places
 from fedleak.metrics.cell_metrics import are_classes
-from fedleak.metrics.exact_shares import no_chance, share_interval
-from fedleak.metrics.metric import Answered, Metric, ShareMetric
+from fedleak.metrics.exact_shares import chance_of, share_interval
+from fedleak.metrics.metric import LUCK, Answered, Metric, ShareMetric
 from fedleak.metrics.rank_interval import Ranking, area_interval
 
 CLASS_TOLERANCE = 0.01  # of the step from a class to the next
@@ -52,11 +52,10 @@ class AreaUnderCurve(RankMetric):
 
     def score_of(self, ranking: Ranking, rng: np.random.Generator) -> Score:
         low, high = area_interval(ranking)
-        weights = np.stack([ranking.wins, np.zeros(len(ranking.wins))])
-        if low > 0.5 and not no_chance(ranking.table, weights, rng):
-            low = 0.5
+        luck = chance_of(ranking.table, np.stack([ranking.wins, np.zeros(len(ranking.wins))]), rng)
         n = ranking.n_positives + ranking.n_negatives
-        return Score(self.name, ranking.area, 0.5, self.better, (low, high), n)
+        ci = (min(low, 0.5) if luck > LUCK else low, high)
+        return Score(self.name, ranking.area, 0.5, self.better, ci, n, p_value=luck)
 
 
 class PrecisionAmongSurest(RankMetric):
@@ -150,9 +149,9 @@ class BalancedAccuracy(Metric):
         hits = np.mean([(table * worth).sum(axis=1) for table in tables], axis=0) * sizes * len(classes)
         value, blind = float((hits / sizes).mean()), 1 / len(classes)
         low, high = _mean_share_interval(hits, sizes)
-        if low > blind and not all(no_chance(table, worth, rng) for table in tables):
-            low = blind
-        return Score(self.name, value, blind, self.better, (low, high), true.size)
+        luck = max(chance_of(table, worth, rng) for table in tables)
+        ci = (min(low, blind) if luck > LUCK else low, high)
+        return Score(self.name, value, blind, self.better, ci, true.size, p_value=luck)
 
 
 def _confusion(cells: FloatArray, true: FloatArray, classes: FloatArray) -> IntArray:
@@ -180,7 +179,7 @@ def _mean_share_interval(hits: FloatArray, sizes: IntArray) -> tuple[float, floa
 
 
 class LabelAccuracy(ShareMetric):
-    """A row without a guess is given the more frequent class, which is what an ignorant attacker says."""
+    """The best blind answer is the more frequent class."""
 
     name = "label-accuracy"
     summary = "share of labels guessed right; baseline: the majority class"
@@ -189,16 +188,19 @@ class LabelAccuracy(ShareMetric):
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         return are_classes(truth.values)
 
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        majority, _ = _majority(truth.values[unknown])
-        right: BoolArray = np.abs(np.where(np.isnan(cells), majority, cells) - truth.values) <= CLASS_TOLERANCE
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
+        right: BoolArray = np.abs(cells - truth.values) <= CLASS_TOLERANCE
         return right.astype(np.float64)
 
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        return _majority(truth.values[unknown])[1]
+    def blind_cells(self, answered: Answered) -> FloatArray:
+        true = answered.truth.values
+        return np.full(true.shape, _majority(true[answered.unknown]))
+
+    def baseline_scores(self, answered: Answered, blind: FloatArray) -> FloatArray:
+        """No order of the guess's rows does better than naming one class for all: not on average."""
+        return self.cell_scores(blind, answered.truth)
 
 
-def _majority(labels: FloatArray) -> tuple[float, float]:
-    """The most frequent class and its share."""
+def _majority(labels: FloatArray) -> float:
     classes, counts = np.unique(labels, return_counts=True)
-    return float(classes[np.argmax(counts)]), float(counts.max() / counts.sum())
+    return float(classes[np.argmax(counts)])

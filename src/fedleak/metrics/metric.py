@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -17,9 +16,15 @@ from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
+from fedleak.metrics.blind import Blind, OwnRows, blind_answers
 from fedleak.metrics.exact_shares import share_interval
+from fedleak.metrics.learnt_means import means_by_luck
+from fedleak.metrics.null_tables import null_tables
 
-MATCHED_DRAWS = 10
+MOST_NULL_TABLES = 20
+MAX_NULL_CELLS = 2 * 10**7  # in all of them: large tables need few
+NULL_SEED = 0  # of answers that tell nothing: a public draw
+LUCK = 0.025  # what comes about by luck with at most this probability is none: one side of a 95 % interval
 N_RESAMPLES = 1000
 MAX_UNITS = 2000  # more rows than this are resampled in blocks, which keeps the cost bounded
 
@@ -29,7 +34,7 @@ class Answered(Value):
     """A guess beside the truth, which all metrics share: rows are matched and rotations found once for all of them.
 
     ``up_to`` is the attack's, and the only freedom of alignment. ``served`` is the model that predicted the secret's
-    rows, where one did.
+    rows, where one did; ``own`` what the adversary has itself.
     """
 
     guess: Guess
@@ -37,6 +42,7 @@ class Answered(Value):
     knowledge: Knowledge
     up_to: frozenset[Symmetry] = frozenset()
     served: Served | None = None
+    own: OwnRows | None = None
 
     @cached_property
     def unknown(self) -> BoolArray:
@@ -48,6 +54,35 @@ class Answered(Value):
         """The guess, or each of its equally good candidates, as near to the truth as ``up_to`` allows."""
         found = answers_of(self.guess, self.truth)
         return tuple(freeze(aligned(cells, self.truth.values, self.up_to)) for cells in found)
+
+    @cached_property
+    def blinds(self) -> tuple[Blind, ...]:
+        """What anybody would answer without a message, aligned as the guess is."""
+        own = OwnRows(np.empty((len(self.truth.ids), 0))) if self.own is None else self.own
+        found = blind_answers(self.guess.secret, self.truth, self.knowledge, own)
+        return tuple(self._aligned(blind) for blind in found) if self.up_to else found
+
+    def _aligned(self, blind: Blind) -> Blind:
+        true = self.truth.values
+        cells = np.broadcast_to(blind.cells, flat_rows(true).shape).reshape(true.shape)
+        return Blind(blind.how, flat_rows(aligned(cells, true, self.up_to)), blind.by_row)
+
+    @cached_property
+    def null_tables(self) -> tuple[FloatArray, ...]:
+        """Answers that tell nothing about single rows: the guess's own rows in another order, aligned anew."""
+        true = self.truth.values
+        if len(true) < 2:
+            return ()
+        count = int(np.clip(MAX_NULL_CELLS // max(true.size, 1), 2, MOST_NULL_TABLES))
+        rng = np.random.default_rng(NULL_SEED)
+        return tuple(null_tables(self.answers, true, self.up_to, count, rng))
+
+    @cached_property
+    def means_learnt(self) -> BoolArray:
+        """Of each cell of a row, flat: whether the guess names its mean too well for luck. Such a column's own cells
+        in other rows are no baseline: they hold what was learnt."""
+        luck = means_by_luck(self.answers, self.truth, self.unknown, self.blinds, self.up_to)
+        return freeze(luck <= LUCK)
 
 
 class Metric(ABC):
@@ -67,48 +102,74 @@ class Metric(ABC):
 class CellMetric(Metric):
     """A mean over all of the secret's cells that the adversary did not know beforehand.
 
-    It says what one cell scores and what the best guess without the run scores; that candidates are averaged,
-    symmetries honoured and rows resampled is the same for all.
+    It says what one cell scores; that candidates are averaged, symmetries honoured, blind answers tried and rows
+    resampled is the same for all. A cell without a guess is given the best blind one, so that a partial guess never
+    scores below no guess.
     """
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         truth, unknown = answered.truth, answered.unknown
         if not unknown.any() or not self.suits(answered.guess.secret.kind, truth):
             return None
-        cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answered.answers], axis=0)
-        baseline = self.baseline(truth, unknown)
-        if answered.up_to & {Symmetry.ROW_ORDER, Symmetry.COLUMN_ORDER}:
-            chance = self._matched_chance(answered, rng.spawn(1)[0])
-            baseline = max(baseline, chance) if self.better is Better.HIGHER else min(baseline, chance)
-        return self.score_of(cells, baseline, unknown, rng)
+        blind = self.blind_cells(answered)
+        return self.score_of(self.scores_of(answered, blind), self.baseline_scores(answered, blind), unknown, rng)
 
-    def score_of(self, cells: FloatArray, baseline: float, unknown: BoolArray, rng: np.random.Generator) -> Score:
-        """The mean of the unknown cells' scores, with the interval over rows."""
-        interval = self.interval(flat_rows(cells), flat_rows(unknown), rng)
-        return Score(self.name, float(cells[unknown].mean()), baseline, self.better, interval, int(unknown.sum()))
+    def scores_of(self, answered: Answered, blind: FloatArray) -> FloatArray:
+        """Of every cell, the mean over the equally good answers."""
+        filled = [np.where(np.isnan(answer), blind, answer) for answer in answered.answers]
+        return np.asarray(np.mean([self.cell_scores(answer, answered.truth) for answer in filled], axis=0))
+
+    def score_of(self, cells: FloatArray, baseline: FloatArray, unknown: BoolArray, rng: np.random.Generator) -> Score:
+        """The mean of the unknown cells' scores, with its interval over rows and that of the gain, row by row."""
+        counted = flat_rows(unknown)
+        interval = self.interval(flat_rows(cells), counted, rng)
+        gains = flat_rows(cells - baseline if self.better is Better.HIGHER else baseline - cells)
+        value, blind = float(cells[unknown].mean()), float(baseline[unknown].mean())
+        gain_ci = CellMetric.interval(self, gains, counted, rng)
+        return Score(self.name, value, blind, self.better, interval, int(unknown.sum()), gain_ci)
 
     def interval(self, cells: FloatArray, counted: BoolArray, rng: np.random.Generator) -> tuple[float, float]:
         """Over rows, each with the mean of the cells that count."""
         rows = counted.any(axis=1)
         return mean_interval(np.where(counted, cells, 0.0)[rows].sum(axis=1) / counted[rows].sum(axis=1), rng)
 
-    def _matched_chance(self, answered: Answered, rng: np.random.Generator) -> float:
-        """What a table with the right columns in the wrong rows scores once it is matched: matching flatters."""
+    def blind_cells(self, answered: Answered) -> FloatArray:
+        """Of every column the blind answer that scores best."""
+        truth, shape = answered.truth, flat_rows(answered.truth.values).shape
+        best, found = np.full(shape[1], -np.inf), np.zeros(shape)
+        for blind in answered.blinds:
+            cells = np.broadcast_to(blind.cells, shape)
+            scores = self.column_means(self.cell_scores(cells.reshape(truth.values.shape), truth), answered.unknown)
+            found = np.where(scores > best, cells, found)
+            best = np.maximum(scores, best)
+        return found.reshape(truth.values.shape)
+
+    def baseline_scores(self, answered: Answered, blind: FloatArray) -> FloatArray:
+        """Of every cell what the best blind answer scores; in a column where an answer that tells nothing about single
+        rows does better, what that scores."""
         truth, unknown = answered.truth, answered.unknown
-        drawn = matched_draws(answered, rng)
-        return float(np.mean([float(self.cell_scores(cells, truth, unknown)[unknown].mean()) for cells in drawn]))
+        scores = self.cell_scores(blind, truth)
+        tables = [np.where(np.isnan(table), blind, table) for table in answered.null_tables]
+        if not tables:
+            return scores
+        null = np.mean([self.cell_scores(table, truth) for table in tables], axis=0)
+        better = self.column_means(null, unknown) > self.column_means(scores, unknown)
+        better &= ~answered.means_learnt
+        return np.where(better.reshape(truth.cell_shape), null, scores)
+
+    def column_means(self, cells: FloatArray, unknown: BoolArray) -> FloatArray:
+        """Of the cells that count in each column, the higher the better."""
+        counted = flat_rows(unknown)
+        sums = np.where(counted, flat_rows(cells), 0.0).sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
+        return np.asarray(sums if self.better is Better.HIGHER else -sums)
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         """Whether the truth's values are of the sort that is measured here; not all labels are."""
         return True
 
     @abstractmethod
-    def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        """The score of every cell of an answer; a cell without a guess is NaN there."""
-
-    @abstractmethod
-    def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
-        """What the best guess from prior knowledge scores on the unknown cells."""
+    def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
+        """The score of every cell of an answer that leaves none open."""
 
 
 class ShareMetric(CellMetric):
@@ -127,14 +188,6 @@ class ShareMetric(CellMetric):
 def unless_alike(resampled: tuple[float, float], hits: float, n: int) -> tuple[float, float]:
     """The interval over rows; where all rows are alike it has no width, and the exact one of the share stands in."""
     return share_interval(hits, n) if resampled[0] == resampled[1] else resampled
-
-
-def matched_draws(answered: Answered, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Tables with the right columns in the wrong rows, matched to the truth as the guess was."""
-    true = answered.truth.values
-    for _ in range(MATCHED_DRAWS):
-        shuffled = rng.permuted(true, axis=0)  # each column on its own
-        yield aligned(shuffled, true, answered.up_to)
 
 
 def mean_interval(rows: FloatArray, rng: np.random.Generator) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.report.verdict import Level
 
 SCHEMA_VERSION = 2
-SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")
+SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")  # of the main score, among the finding's own keys
 
 
 def key(about: str, *, default: Any = MISSING, least: float | None = None, most: float | None = None) -> Any:
@@ -49,7 +49,7 @@ class FindingKeys:
     why: str = key("the reason, in a sentence")
     metric: str | None = key("what was measured; null, as are the next five, where nothing was")
     value: float | None = key("the figure that the attack reached")
-    baseline: float | None = key("the best that prior knowledge alone gives")
+    baseline: float | None = key("the best that a blind answer gives: prior knowledge, and no message")
     better: Better | None = key("which way is better for the attack")
     ci: tuple[float, float] | None = key("interval of the value, 95 %: low and high")
     n: int | None = key("cells that were scored", least=0)
@@ -80,6 +80,22 @@ class FindingKeys:
     evidence: Mapping[str, str] = key("what the attack says for itself: ranks, residuals, number of solutions")
     exhibit: Exhibit | None = key("a few true and guessed values side by side; null in a redacted report")
     columns: tuple[ColumnResult, ...] = key("how each column of the secret came out", default=())
+    gain_ci: tuple[float, float] | None = key(
+        "interval of the gain over the baseline, row by row, 95 %; null where rows are not paired", default=None
+    )
+    p_value: float | None = key(
+        "how likely luck alone gets so far, corrected for the number of columns; null where nothing was tested",
+        default=None,
+        least=0,
+        most=1,
+    )
+    p_corrected: float | None = key(
+        "the same, corrected (Holm) for all attacks by this adversary on this secret; a leak is at most 0.025, or "
+        "proved, or said to be recovered and perfect",
+        default=None,
+        least=0,
+        most=1,
+    )
     claim: Claim | None = key("what the attack itself says of its answer; null where it gave none", default=None)
     certificate: str | None = key(
         "what in the adversary's view alone proves the answer; null where nothing does", default=None

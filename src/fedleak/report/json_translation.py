@@ -101,8 +101,9 @@ def _utility_change(change: UtilityChange | None) -> UtilityChangeKeys | None:
 
 def _finding_keys(finding: Finding) -> FindingKeys:
     return FindingKeys(
-        **_same(FindingKeys, finding, but=(*SCORE_KEYS, "evidence", "certificate")),
+        **_same(FindingKeys, finding, but=(*SCORE_KEYS, "gain_ci", "evidence", "certificate")),
         **_score_keys(finding.score),
+        gain_ci=None if finding.score is None else finding.score.gain_ci,
         evidence=_joined(finding.evidence),
         certificate=finding.certificate or None,
     )
@@ -138,7 +139,9 @@ def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
 def _finding(keys: FindingKeys) -> Finding:
     return Finding(
         **_same(Finding, keys, but=("score", "evidence", "certificate", "seconds")),
-        score=None if keys.metric is None else Score(**{name: getattr(keys, name) for name in SCORE_KEYS}),
+        score=None
+        if keys.metric is None
+        else Score(**{name: getattr(keys, name) for name in (*SCORE_KEYS, "gain_ci")}),
         evidence=tuple(keys.evidence.items()),
         certificate=keys.certificate or "",
         seconds=_or_nan(keys.seconds),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.core.adversary import Secret
+from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray, flat_rows
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
@@ -17,9 +17,12 @@ from fedleak.core.finding import ColumnResult, Exhibit, Score
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics import metrics_for
-from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share
+from fedleak.metrics.blind import own_rows
+from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share, within_margin
 from fedleak.metrics.column_results import column_results
+from fedleak.metrics.interval_score import bounds_of
 from fedleak.metrics.metric import Answered
+from fedleak.metrics.row_tests import RowTest, row_tests
 from fedleak.trial.canaries import parts_of
 from fedleak.trial.spent import Spent
 
@@ -48,7 +51,9 @@ class Attempt:
     isolated: bool = True  # in a process that held the view and nothing else
     scores: tuple[Score, ...] = ()  # the deciding one first; none where nothing was said, or nobody asked
     cells_recovered: float | None = None
+    told_right: float | None = None  # of the cells that the attack itself gives, how many are right
     columns: tuple[ColumnResult, ...] = ()  # of a table, each named column
+    tests: tuple[RowTest, ...] = ()  # how likely luck alone gets so far: what decides
     exhibit: Exhibit | None = None
     sampled: str = ""  # what part of a large secret was scored, in words
     unchecked: bool = False  # the truth says nothing of the target
@@ -86,7 +91,9 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator, canaries: I
     if not truth.can_check(guess.secret):
         return replace(attempt, unchecked=True)
     served = truth.served_to(attempt.coalition)
-    whole = Answered(guess, truth.of(guess.secret), attempt.knowledge, attack.up_to, served)
+    values = truth.of(guess.secret)
+    own = own_rows(truth, attempt.coalition, guess.secret, values)
+    whole = Answered(guess, values, attempt.knowledge, attack.up_to, served, own)
     answered, redrawn = parts_of(whole, canaries)
     # One generator, through the metrics in their order: what one draws moves the intervals of those after it.
     found = [metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by)]
@@ -97,11 +104,25 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator, canaries: I
         attempt,
         scores=scores,
         cells_recovered=_cells_recovered(answered),
-        columns=column_results(answered, rng=rng.spawn(1)[0]),
+        told_right=told_right(answered),
+        columns=column_results(answered),
+        tests=row_tests(answered, scores[0], rng=rng.spawn(1)[0]),
         exhibit=exhibit_of(answered),
         sampled=answered.truth.sampled,
         canaries=redrawn,
     )
+
+
+def told_right(answered: Answered) -> float | None:
+    """To within 1 % of the range; of ranges, those that hold the truth. None where no unknown cell was told."""
+    truth, told = answered.truth, answered.unknown & np.isfinite(answered.answers[0])
+    if not told.any():
+        return None
+    if answered.guess.secret.kind is SecretKind.RANGES and answered.guess.intervals is not None:
+        low, high = bounds_of(answered)
+        slack = 1e-9 * (truth.highest - truth.lowest)
+        return float(((low - slack <= truth.values) & (truth.values <= high + slack))[told].mean())
+    return float(within_margin(answered.answers[0], truth)[told].mean())
 
 
 def _cells_recovered(answered: Answered) -> float | None:

@@ -20,7 +20,7 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.attack import Guess
-from fedleak.core.finding import Score
+from fedleak.core.finding import ColumnResult, Score
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.federation import Federation, Party
 from fedleak.core.whole.randomness import Randomness
@@ -28,7 +28,9 @@ from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics import metrics_for
 from fedleak.metrics.alignment import places
 from fedleak.metrics.cell_metrics import are_classes
+from fedleak.metrics.column_results import column_results
 from fedleak.metrics.metric import Answered
+from fedleak.metrics.row_tests import RowTest, row_tests
 
 SHARE = 0.1
 FEWEST = 32  # over all runs: with fewer, an attack that is always right could pass for luck
@@ -111,24 +113,46 @@ def parts_of(answered: Answered, canaries: IntArray | None) -> tuple[Answered, A
 
 
 def _on(answered: Answered, rows: AnyArray) -> Answered:
-    truth = answered.truth
-    return replace(answered, truth=replace(truth, ids=truth.ids[rows], values=truth.values[rows]))
+    truth, own = answered.truth, answered.own
+    if own is not None:
+        labels = None if own.labels is None else own.labels[rows]
+        own = replace(own, beside=own.beside[rows], labels=labels)
+    return replace(answered, truth=replace(truth, ids=truth.ids[rows], values=truth.values[rows]), own=own)
 
 
-def recovery(parts: Sequence[Answered], *, first: str | None, rng: np.random.Generator) -> tuple[Score, ...]:
-    """The scores on the canaries of all runs, the deciding one first; none where even an answer without an error would
-    not decide. ``first`` names another metric than usual to decide."""
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """What was found on the canaries of all runs; false where there are none that could decide."""
+
+    scores: tuple[Score, ...] = ()  # the deciding one first
+    tests: tuple[RowTest, ...] = ()
+    columns: tuple[ColumnResult, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.scores)
+
+
+NO_RECOVERY = Recovery()
+
+
+def recovery(parts: Sequence[Answered], *, first: str | None, rng: np.random.Generator) -> Recovery:
+    """Nothing where even an answer without an error would not decide. ``first`` names another metric than usual to
+    decide. Labels are redrawn run by run, so that luck of one run is none of another, and all rows count as one run."""
     if not parts:
-        return ()
-    all_runs = pooled(parts)
-    metrics = metrics_for(SecretKind.LABELS, first)
-    perfect = replace(
-        all_runs, guess=replace(all_runs.guess, values=all_runs.truth.values, candidates=(), confidence=None)
-    )
-    best = next((score for metric in metrics if (score := metric.score(perfect, rng=rng.spawn(1)[0]))), None)
+        return NO_RECOVERY
+    answered = pooled(parts)
+    perfect = replace(answered.guess, values=answered.truth.values, candidates=(), confidence=None)
+    best, *_ = _scores(replace(answered, guess=perfect), first, rng.spawn(1)[0]) or [None]
     if best is None or not best.beats_baseline:
-        return ()
-    found = [metric.score(all_runs, rng=rng) for metric in metrics]
+        return NO_RECOVERY
+    scores = _scores(answered, first, rng)
+    return (
+        Recovery(scores, row_tests(answered, scores[0], rng=rng), column_results(answered)) if scores else NO_RECOVERY
+    )
+
+
+def _scores(answered: Answered, first: str | None, rng: np.random.Generator) -> tuple[Score, ...]:
+    found = [metric.score(answered, rng=rng) for metric in metrics_for(SecretKind.LABELS, first)]
     return tuple(score for score in found if score is not None)
 
 
@@ -188,6 +212,6 @@ class ToldApart:
         return f"{NOT_TOLD_APART}: {'one run' if one_run else 'no labels could be redrawn'}"
 
 
-def told_apart(over_runs: Score, recovery: Sequence[Score]) -> ToldApart:
+def told_apart(over_runs: Score, recovery: Recovery) -> ToldApart:
     """A useful model is no leak for being useful: what is said of redrawn labels decides, where some were redrawn."""
-    return ToldApart(recovery[0], over_runs) if recovery else ToldApart(over_runs)
+    return ToldApart(recovery.scores[0], over_runs) if recovery else ToldApart(over_runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from statistics import fmean, stdev
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
 from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.metrics.row_tests import RowTest, chance_of_score
 from fedleak.trial.attempt import Attempt, Failure
-from fedleak.trial.canaries import told_apart
+from fedleak.trial.canaries import NO_RECOVERY, Recovery, told_apart
+from fedleak.trial.luck import NEARLY, Luck, is_perfect, luck_of
 
 # Means to an end: alone they are at most a medium leak.
 INTERMEDIATE = frozenset(
@@ -48,10 +51,10 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
     )
 
 
-def decide(question: Question, attempts: Sequence[Attempt], recovery: tuple[Score, ...] = ()) -> Finding:
+def decide(question: Question, attempts: Sequence[Attempt], recovery: Recovery = NO_RECOVERY) -> Finding:
     """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
-    order runs are told must not decide whether something leaks. ``recovery`` holds the scores on rows whose labels were
-    redrawn: where there are any, they decide, and what is said of the other rows is told beside them."""
+    order runs are told must not decide whether something leaks. ``recovery`` is what was found on rows whose labels
+    were redrawn: where there are any, it decides, and what is said of the other rows is told beside it."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
@@ -62,48 +65,72 @@ def decide(question: Question, attempts: Sequence[Attempt], recovery: tuple[Scor
     guess = first.guess
     evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
     silent = replace(
-        unanswered(question, _outcome(guess.status, None), guess.why, seconds),
+        unanswered(question, _outcome(guess.status, leaks=None), guess.why, seconds),
         evidence=evidence,
         claim=claim_of(guess),
         certificate=guess.certificate,
     )
     if first.unchecked:
         return _unchecked(silent, guess)
-    mains = [attempt.scores[0] for attempt in answered if attempt.scores]
-    if not first.scores:
+    scored = [attempt for attempt in answered if attempt.scores]
+    if not scored:
         return silent
-    told = told_apart(_over_runs(mains), recovery)
-    main = told.deciding
-    outcome = _outcome(guess.status, main)
-    if outcome is Outcome.NO_LEAK and guess.certificate and not _is_perfect(main):
+    told = told_apart(_over_runs([attempt.scores[0] for attempt in scored]), recovery)
+    main, luck = told.deciding, luck_of([recovery.tests] if recovery else [_tests(one) for one in scored])
+    proof = _Proof.of(guess, main, scored)
+    if proof is _Proof.REFUTED and not luck.is_none:
         return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
+    leaks = luck.is_none or proof is _Proof.CONFIRMED
+    outcome = _outcome(guess.status, leaks=leaks)
     why = f"{told.no_leak} ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
     one_run = question.one_run or len(attempts) == 1
     caveat = told.caveat(guess, one_run=one_run) or ("one run" if question.one_run else "")
+    results = [recovery.columns] if recovery else [attempt.columns for attempt in scored]
+    columns = _columns_over_runs(results, luck, proof)
     return replace(
         silent,
         outcome=outcome,
         why=f"{why} ({caveat})" if caveat and guess.status is not Status.RECOVERED else why,
-        severity=severity(main, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
+        severity=_severity(main, columns, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         population=told.population,
-        further_scores=recovery[1:] or _further_over_runs(first, answered),
+        further_scores=recovery.scores[1:] or _further_over_runs(first, answered),
         cells_recovered=first.cells_recovered,
-        columns=_columns_over_runs([attempt.columns for attempt in answered if attempt.scores]),
+        columns=columns,
+        p_value=luck.p_value,
         evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
 
 
-NEARLY = 1e-3
+def _tests(attempt: Attempt) -> tuple[RowTest, ...]:
+    """Of an attempt that was scored elsewhere, by its score alone."""
+    main = attempt.scores[0]
+    return attempt.tests or (RowTest(None, main.metric, chance_of_score(main), main.gain),)
+
+
 # Where even the best guess from knowledge alone is perfect, a proved answer is no leak; elsewhere one of two is wrong.
 CONTRADICTED = (
     "the view proves an answer that the truth contradicts: the truth, or what is declared of the run, is wrong"
 )
 
 
-def _is_perfect(score: Score) -> bool:
-    return abs(score.value - (1.0 if score.better is Better.HIGHER else 0.0)) <= NEARLY
+class _Proof(Enum):
+    """What the truth says of an answer that the view proves."""
+
+    NONE = "there is none"
+    CONFIRMED = "every cell that was told is right"
+    REFUTED = "some are not"
+    IDLE = "they are, and so is what a blind answer tells"
+
+    @classmethod
+    def of(cls, guess: Guess, main: Score, scored: Sequence[Attempt]) -> _Proof:
+        if not guess.certificate:
+            return cls.NONE
+        shares = [attempt.told_right for attempt in scored if attempt.told_right is not None]
+        if not (min(shares) >= 1 - NEARLY if shares else is_perfect(main)):
+            return cls.REFUTED
+        return cls.CONFIRMED if main.gain > 0 else cls.IDLE
 
 
 ONE_RUN = "one run, and nothing to hold it against"
@@ -130,9 +157,20 @@ def severity(score: Score, kind: SecretKind) -> Severity:
         return Severity.NONE
     perfect = 1.0 if score.better is Better.HIGHER else 0.0
     room = abs(perfect - score.baseline)
-    share = round(score.gain / room, 9) if room > 0 else 0.0  # 16 of 20 rows are 0.8, not 0.7999999999999999
+    return graded(score.gain / room if room > 0 else 0.0, kind)
+
+
+def graded(share: float, kind: SecretKind) -> Severity:
+    """What was found is at least a low leak; 16 of 20 rows are 0.8, not 0.7999999999999999."""
+    share = round(share, 9)
     grade = Severity.HIGH if share >= 0.8 else Severity.MEDIUM if share >= 0.3 else Severity.LOW
     return min(grade, Severity.MEDIUM) if kind in INTERMEDIATE else grade
+
+
+def _severity(main: Score, columns: Sequence[ColumnResult], kind: SecretKind) -> Severity:
+    """Of a leak: as grave as the worst column that leaks; where none does by itself, as all of them together."""
+    learnt = [column.learnt for column in columns if column.leaks and column.learnt is not None]
+    return graded(max(learnt), kind) if learnt else max(Severity.LOW, severity(main, kind))
 
 
 def _further_over_runs(first: Attempt, answered: Sequence[Attempt]) -> tuple[Score, ...]:
@@ -155,7 +193,15 @@ def _over_runs(scores: Sequence[Score]) -> Score:
     high = max(value + half, fmean(score.ci[1] for score in scores))
     if scores[0].better is Better.HIGHER:
         high = min(high, 1.0)  # the best that such a metric can be
-    return replace(scores[0], value=value, baseline=baseline, ci=(low, high), n=n)
+    gain_ci = _gain_over_runs(scores, fmean(gains), half)
+    return replace(scores[0], value=value, baseline=baseline, ci=(low, high), n=n, gain_ci=gain_ci, p_value=None)
+
+
+def _gain_over_runs(scores: Sequence[Score], gain: float, half: float) -> tuple[float, float] | None:
+    paired = [score.gain_ci for score in scores if score.gain_ci is not None]
+    if not paired:
+        return None
+    return min(gain - half, fmean(low for low, _ in paired)), max(gain + half, fmean(high for _, high in paired))
 
 
 def claim_of(guess: Guess) -> Claim:
@@ -167,19 +213,26 @@ def claim_of(guess: Guess) -> Claim:
     )
 
 
-def _columns_over_runs(runs: Sequence[Sequence[ColumnResult]]) -> tuple[ColumnResult, ...]:
-    """Of each column the mean of each figure, over the runs that have it."""
-    return tuple(_mean_column(results) for results in zip(*filter(None, runs), strict=True))
+def _columns_over_runs(runs: Sequence[Sequence[ColumnResult]], luck: Luck, proof: _Proof) -> tuple[ColumnResult, ...]:
+    """Of each column the mean of each figure, over the runs that have it, and whether it leaks."""
+    found = [_mean_column(results, luck) for results in zip(*filter(None, runs), strict=True)]
+    if proof is _Proof.CONFIRMED and not luck.leaking:
+        return tuple(replace(column, leaks=bool(column.learnt)) for column in found)
+    return tuple(found)
 
 
-def _mean_column(results: Sequence[ColumnResult]) -> ColumnResult:
+def _mean_column(results: Sequence[ColumnResult], luck: Luck) -> ColumnResult:
+    name = results[0].column
     return ColumnResult(
-        results[0].column,
+        name,
         sum(result.n for result in results),
         _mean([result.error for result in results]),
         _mean([result.baseline_error for result in results]),
         _mean([result.correlation for result in results]),
         _mean([result.cells_recovered for result in results]),
+        _mean([result.learnt for result in results]),
+        luck.columns.get(name),
+        name in luck.leaking,
     )
 
 
@@ -188,12 +241,13 @@ def _mean(figures: Sequence[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _outcome(status: Status, score: Score | None) -> Outcome:
+def _outcome(status: Status, *, leaks: bool | None) -> Outcome:
+    """``leaks`` None: nothing was measured."""
     if status is Status.NOT_IDENTIFIABLE:
         return Outcome.NOT_IDENTIFIABLE
-    if status is Status.UNDETERMINED or score is None:
+    if status is Status.UNDETERMINED or leaks is None:
         return Outcome.UNDETERMINED
-    return Outcome.LEAK if score.beats_baseline else Outcome.NO_LEAK
+    return Outcome.LEAK if leaks else Outcome.NO_LEAK
 
 
 def _shown(value: object) -> str:

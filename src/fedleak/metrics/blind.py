@@ -1,0 +1,165 @@
+"""Blind attacks: what anybody would answer from declared knowledge and the adversary's own columns, without a message.
+
+They are the baseline of every score. The truth lends them its shape and nothing else; which of them does best is then
+chosen by the truth, column by column, which flatters the baseline and never the attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.core.adversary import Index, Secret, SecretKind
+from fedleak.core.arrays import FloatArray, IntArray, Value, flat_rows, freeze
+from fedleak.core.knowledge import Knowledge
+from fedleak.core.payload import Table
+from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.metrics.alignment import OF_OWN_CELLS, places
+from fedleak.metrics.blind_fits import fitted_tables
+
+# Whatever the column: nothing, one half, all of it; the mean of a standardised column is the first.
+ANYBODYS = (0.0, 0.5, 1.0, -1.0)
+OF_DECLARED_COLUMNS = OF_OWN_CELLS | {SecretKind.RANGES}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows(Value):
+    """What the adversary has itself: its columns and labels for the secret's rows, and tables in the same columns."""
+
+    beside: FloatArray  # (rows of the secret, own columns); NaN where it does not have the row
+    labels: FloatArray | None = None  # of the secret's rows, where the adversary holds them
+    alike: tuple[Table, ...] = ()  # rows of its own, in columns of the secret's names
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beside", freeze(self.beside))
+
+
+def own_rows(truth: Truth, coalition: tuple[str, ...], secret: Secret, values: SecretValues) -> OwnRows:
+    """Of the members' tables, those that share rows with the secret, and those that share its columns."""
+    people = people_of(secret, values)
+    held = [
+        truth.of(one)
+        for member in coalition
+        for one in (Secret(SecretKind.FEATURES, member), Secret(SecretKind.LABELS, member))
+        if one in truth.secrets and one != secret
+    ]
+    tables = [one for one in held if one.is_table]
+    found = [_in_rows(one, people) for one in tables]
+    beside = [cells for cells in found if np.isfinite(cells).any()]
+    alike = [one for one in tables if one.columns == values.columns and values.columns]
+    labels = [_in_rows(truth.of(one), people)[:, 0] for one in _labels(truth, coalition) if one != secret]
+    return OwnRows(
+        np.hstack([np.empty((len(people), 0)), *beside]),
+        labels[0] if labels else None,
+        tuple(Table(one.columns, one.ids, one.values) for one in alike),
+    )
+
+
+def people_of(secret: Secret, values: SecretValues) -> IntArray:
+    """The row of the parties' tables that each row of a secret is about; nobody's (-1) where it is about none."""
+    match secret.kind.indexed_by:
+        case Index.ROW:
+            return values.ids
+        case Index.ROUND_AND_ROW:
+            return values.ids[:, -1]
+    return np.full(len(values.ids), -1, dtype=np.int64)
+
+
+def _labels(truth: Truth, coalition: tuple[str, ...]) -> list[Secret]:
+    asked = [Secret(SecretKind.LABELS, member) for member in coalition]
+    return [one for one in asked if one in truth.secrets]
+
+
+def _in_rows(held: SecretValues, people: IntArray) -> FloatArray:
+    cells = np.full((len(people), held.values.shape[1]), np.nan)
+    found = places(people, held.ids)
+    cells[found >= 0] = held.values[found[found >= 0]]
+    return cells
+
+
+@dataclass(frozen=True, eq=False)
+class Blind(Value):
+    """One blind answer: cells for all rows, flat. ``by_row`` where rows differ, and not by their order alone."""
+
+    how: str
+    cells: FloatArray  # (1 or rows, cells of a row)
+    by_row: bool = False
+
+
+def blind_answers(secret: Secret, values: SecretValues, knowledge: Knowledge, own: OwnRows) -> tuple[Blind, ...]:
+    """``values`` lends ids, columns and shape."""
+    width = int(np.prod(values.cell_shape))
+    found = [Blind(f"always {constant:g}", np.full((1, width), constant)) for constant in ANYBODYS]
+    found += [Blind(how, row[None, :]) for how, row in _constants(secret, values, knowledge, own)]
+    if secret.kind is SecretKind.RESIDUALS and own.labels is not None:
+        found.append(Blind("one half less the label", 0.5 - own.labels[:, None], by_row=True))
+    if secret.kind in OF_DECLARED_COLUMNS:
+        known = known_table(secret, values, knowledge)
+        found += [Blind(how, cells, by_row=True) for how, cells in fitted_tables(known, own.beside)]
+    return tuple(found)
+
+
+def known_table(secret: Secret, values: SecretValues, knowledge: Knowledge) -> FloatArray:
+    """The victim's rows as they are known beforehand, flat; NaN where they are not."""
+    table = np.full(flat_rows(values.values).shape, np.nan)
+    for known in knowledge.cells:
+        if known.owner == secret.owner:
+            rows = places(known.ids, values.ids)
+            table[rows[rows >= 0], known.columns[rows >= 0]] = known.values[rows >= 0]
+    return table
+
+
+def _constants(
+    secret: Secret, values: SecretValues, knowledge: Knowledge, own: OwnRows
+) -> Iterator[tuple[str, FloatArray]]:
+    """Of each column one value that is declared or follows; where a column has none, nothing (0)."""
+    if secret.kind in OF_DECLARED_COLUMNS:
+        low, high = declared_ranges(secret, values, knowledge)
+        for how, row in (("lowest", low), ("middle", (low + high) / 2), ("highest", high)):
+            if np.isfinite(row).any():
+                yield f"{how} of the declared range", np.where(np.isfinite(row), row, 0.0)
+        yield from _middles("the known cells", known_table(secret, values, knowledge))
+    for sample in knowledge.samples:
+        if sample.owner == secret.owner:
+            yield from _middles("the public sample", in_columns(sample.rows, values))
+    for table in own.alike:
+        yield from _middles("its own rows", in_columns(table, values))
+
+
+def declared_ranges(secret: Secret, values: SecretValues, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
+    """Low and high of each column; NaN where they are not declared."""
+    width = int(np.prod(values.cell_shape))
+    low, high = np.full(width, np.nan), np.full(width, np.nan)
+    place = {name: index for index, name in enumerate(values.columns)}
+    for column in knowledge.columns:
+        if column.owner == secret.owner and column.column in place:
+            at = place[column.column]
+            low[at] = np.nan if column.low is None else column.low
+            high[at] = np.nan if column.high is None else column.high
+    return low, high
+
+
+def in_columns(table: Table, values: SecretValues) -> FloatArray:
+    """Its rows in the secret's columns, flat; a table of pixels has no names to go by."""
+    if not values.columns:
+        fits = table.values.shape[1] == int(np.prod(values.cell_shape))
+        return np.asarray(table.values, dtype=np.float64) if fits else np.empty((0, int(np.prod(values.cell_shape))))
+    cells = np.full((len(table.ids), len(values.columns)), np.nan)
+    for index, name in enumerate(values.columns):
+        if name in table.columns:
+            cells[:, index] = table.values[:, table.columns.index(name)]
+    return cells
+
+
+def _middles(whose: str, cells: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+    told = np.isfinite(cells)
+    if not told.any():
+        return
+    counts = told.sum(axis=0)
+    means = np.where(told, cells, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    yield f"mean of {whose}", means
+    ordered = np.sort(np.where(told, cells, np.inf), axis=0)
+    at = np.maximum(counts - 1, 0) // 2
+    yield f"median of {whose}", np.where(counts > 0, ordered[at, np.arange(len(at))], 0.0)

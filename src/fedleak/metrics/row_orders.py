@@ -1,0 +1,124 @@
+"""What an answer scores with its rows in other orders: the luck that it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from fedleak.core.adversary import Symmetry
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value
+from fedleak.metrics.alignment import aligned
+from fedleak.metrics.null_tables import Population
+from fedleak.metrics.row_signal import Signal, correlations, hits, mean_of, shares, standardised
+from fedleak.metrics.tails import fewest_shuffles, mean_tail, tail
+
+FEWEST_ORDERS, MOST_ORDERS = 200, 400
+MAX_CELLS = 4 * 10**7  # over all orders
+ALIGNED_ORDERS = 40  # where every order is aligned anew
+BLOCK = 10**6  # cells that are measured at once
+CLOSE = 1e-9  # figures that differ by less are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Value):
+    """One measure of all columns: of the answer, of every order, and how likely rows beat by-row blind answers so."""
+
+    name: str
+    value: FloatArray  # (columns,)
+    drawn: FloatArray  # (orders, columns)
+    gain: FloatArray  # (columns,) over the best blind answer
+    beside: FloatArray  # (columns,)
+    beside_together: float
+    least: FloatArray  # (columns,) the smallest chance there is
+    needs_gain: bool
+
+    def chance(self, column: int) -> float:
+        luck = tail(float(self.value[column]) - CLOSE, self.drawn[:, column], float(self.least[column]))
+        return max(luck, float(self.beside[column])) if self.gain[column] > 0 or not self.needs_gain else 1.0
+
+    def chance_together(self) -> float:
+        luck = tail(float(self.value.mean()) - CLOSE, self.drawn.mean(axis=1), float(self.least.min()))
+        return max(luck, self.beside_together) if self.gain.mean() > 0 or not self.needs_gain else 1.0
+
+
+def measures(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generator) -> Iterator[Measured]:
+    """Correlation, and the share of cells that are hit."""
+    true, counted = signal.true, signal.counted
+    tables = [np.array(block) for block in _batched(_drawn(signal, up_to, rng), max(1, BLOCK // max(true.size, 1)))]
+    least = np.array([_least(column) for column in true.T])
+    value = mean_of([correlations(answer, true, counted) for answer in signal.answers])
+    drawn = _stacked([correlations(block, true, counted) for block in tables], len(value))
+    own = [(one, correlations(one, true, counted)) for one in signal.blinds]
+    best = np.max([np.zeros(len(value)), *(found for _, found in own)], axis=0)
+    ahead = [_ahead(signal, blind) for blind in signal.blinds]
+    yield Measured("correlation", value, drawn, value - best, *_beside(ahead, len(value)), least, needs_gain=False)
+    if signal.margin is not None:
+        yield _hits(signal, signal.margin, tables, least)
+
+
+def _hits(signal: Signal, margin: FloatArray, tables: list[FloatArray], least: FloatArray) -> Measured:
+    true, counted = signal.true, signal.counted
+
+    def hit(cells: FloatArray) -> BoolArray:
+        return hits(cells, true, margin, counted)
+
+    rows = mean_of([hit(answer).astype(np.float64) for answer in signal.answers])
+    value = shares(rows, counted)
+    drawn = _stacked([shares(hit(block), counted) for block in tables], len(value))
+    blinds = [shares(hit(cells), counted) for cells in (*signal.constants, *signal.blinds)]
+    best = np.max([np.zeros(len(value)), *blinds], axis=0)
+    ahead = [np.where(counted, rows - hit(blind), 0.0) for blind in signal.blinds]
+    return Measured("hits", value, drawn, value - best, *_beside(ahead, len(value)), least, needs_gain=True)
+
+
+def _ahead(signal: Signal, blind: FloatArray) -> FloatArray:
+    """Row by row, what an answer adds to the correlation beyond a blind one."""
+    parts = []
+    for answer in signal.answers:
+        first, second = standardised(answer, signal.true, signal.counted)
+        told = signal.counted & np.isfinite(answer)
+        other, _ = standardised(np.where(told, blind, np.nan), signal.true, signal.counted)
+        parts.append(second * (first - other))
+    return mean_of(parts)
+
+
+def _beside(ahead: list[FloatArray], n_columns: int) -> tuple[FloatArray, float]:
+    """How likely rows are so far ahead of each blind answer by luck, the worst of them: by column, and together."""
+    if not ahead:
+        return np.zeros(n_columns), 0.0
+    by_column = [[mean_tail(column) for column in rows.T] for rows in ahead]
+    return np.max(by_column, axis=0), max(mean_tail(rows.mean(axis=1)) for rows in ahead)
+
+
+def _stacked(blocks: list[FloatArray], n_columns: int) -> FloatArray:
+    return np.concatenate([np.empty((0, n_columns)), *blocks])
+
+
+def _least(column: FloatArray) -> float:
+    return fewest_shuffles(np.unique(column, return_counts=True)[1])
+
+
+def _drawn(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generator) -> Iterator[FloatArray]:
+    true = signal.true
+    if len(true) < 2:
+        return
+    if Symmetry.ROW_ORDER in up_to:
+        population = Population(true)
+        yield from (aligned(population.draw(rng), true, up_to) for _ in range(ALIGNED_ORDERS // 2))
+        return
+    n_plain = int(np.clip(MAX_CELLS // max(true.size, 1), FEWEST_ORDERS, MOST_ORDERS))
+    for number in range(ALIGNED_ORDERS if up_to else n_plain):
+        answer, order = signal.answers[number % len(signal.answers)], rng.permutation(len(true))
+        yield aligned(_moved(signal, answer, order), true, up_to)
+
+
+def _batched(tables: Iterator[FloatArray], size: int) -> Iterator[list[FloatArray]]:
+    while block := list(islice(tables, size)):
+        yield block
+
+
+def _moved(signal: Signal, answer: FloatArray, order: IntArray) -> FloatArray:
+    return answer[np.ix_(order, order)] if signal.both_sides else answer[order]
