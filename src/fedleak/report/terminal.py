@@ -26,6 +26,7 @@ from fedleak.report.wording import (
     OUTCOME_WORDS,
     budget_words,
     ceiling_words,
+    columns_words,
     left_out,
     outcome_words,
     owned,
@@ -153,7 +154,8 @@ def _value(finding: Finding) -> Text:
         return _plain(unchecked_words(finding) or MISSING)
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
-    return _lines(*lines, *_beside(finding), *_further(finding))
+    named = [_plain(columns_words(finding), "bold")] if columns_words(finding) else []
+    return _lines(*lines, *named, *_beside(finding), *_further(finding))
 
 
 def _beside(finding: Finding) -> list[Text]:

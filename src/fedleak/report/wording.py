@@ -16,6 +16,7 @@ MODE_MEANING = {
 }
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
+MAX_NAMED = 8  # columns in a line; the page and the JSON mark all
 ACCURACY = "label-accuracy"  # what a sentence says of labels; what decides stands among the figures
 
 
@@ -90,6 +91,18 @@ def leak_sentence(finding: Finding) -> str:
     if finding.mode is Mode.ACTIVE:
         clause += ", by deviating from the protocol"
     return clause + (f", in spite of {finding.defense}" if finding.defense else "")
+
+
+def columns_words(finding: Finding) -> str:
+    """Which of the owner's columns leak: ``leaking columns: age and income``; empty where none does by itself."""
+    names = finding.leaking_columns
+    if finding.outcome is not Outcome.LEAK or not names or len(finding.columns) < 2:
+        return ""
+    if len(names) == len(finding.columns):
+        return f"all {len(names)} columns leak"
+    more = len(names) - MAX_NAMED
+    shown = [*names[:MAX_NAMED], f"{more} more"] if more > 0 else names
+    return f"leaking {'column' if len(names) == 1 else 'columns'}: {joined(shown)}"
 
 
 def _pairs(score: Score) -> str:

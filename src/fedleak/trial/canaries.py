@@ -213,5 +213,6 @@ class ToldApart:
 
 
 def told_apart(over_runs: Score, recovery: Recovery) -> ToldApart:
-    """A useful model is no leak for being useful: what is said of redrawn labels decides, where some were redrawn."""
-    return ToldApart(recovery.scores[0], over_runs) if recovery else ToldApart(over_runs)
+    """A useful model is no leak for being useful: what is said of redrawn labels decides, where some were redrawn. How
+    likely luck is, is the finding's to say."""
+    return ToldApart(replace(recovery.scores[0], p_value=None), over_runs) if recovery else ToldApart(over_runs)
