@@ -38,6 +38,7 @@ PROMISED = {
         "better",
         "ci",
     ),
+    *("population", "recovery", "ceiling", "budget"),
     *("n", "cells_recovered", "theory", "severity", "seconds", "further_scores", "evidence", "exhibit"),
     *("columns", "claim", "gain_ci", "p_value", "p_corrected", "certificate"),
 }

@@ -24,7 +24,9 @@ from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
-from fedleak.trial.decide import decide, unanswered
+from fedleak.trial.canaries import recovery, redraw
+from fedleak.trial.ceilings import with_ceiling
+from fedleak.trial.decide import Question, decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
 from fedleak.trial.luck import decide_together
 from fedleak.trial.play import Played, play
@@ -57,7 +59,8 @@ class Audit:
         ``run_key`` repeats an audit; a fresh one by default. ``jobs``: attempts side by side, by default as many as
         there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
         ``left_out`` names attacks that the plan left out, where the protocol's own say is not all. ``repeats``: runs
-        that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same.
+        that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same, and have
+        some labels redrawn.
         """
         if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
             raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
@@ -137,10 +140,7 @@ class Audit:
         try:
             played = self._train(planned)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
-            again = [
-                self._played(_ideally(planned), MemorySink(), number)
-                for number in range(1, self._repeats if tasks else 1)
-            ]
+            again = [self._again(planned, number) for number in range(1, self._repeats if tasks else 1)]
         except InputError:
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
@@ -176,6 +176,13 @@ class Audit:
             sink=sink,
         )
 
+    def _again(self, planned: PlannedRun, number: int) -> Played:
+        """A further run, under the ideal cipher, with some labels redrawn where labels are to be found."""
+        targets = dict.fromkeys(task.target for task in planned.tasks if task.skip is None)
+        drawn = redraw(planned.federation, targets, self._randomness, number=number, n_runs=self._repeats - 1)
+        played = self._played(_ideally(replace(planned, federation=drawn.federation)), MemorySink(), number)
+        return replace(played, canaries=drawn.ids)
+
     def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None) -> None:
         """Side by side: each attempt is a process of its own, and this one waits, answers and scores."""
         with ThreadPoolExecutor(self._jobs) as pool:
@@ -194,12 +201,19 @@ class Audit:
         one_run = PROTOCOLS.get(self._scenario.protocol).replays
         question = replace(task.question(defense), one_run=one_run)
         try:
-            attempts = [self._attempt(task, played) for played in runs]
+            return self._decided(question, task, [self._attempt(task, played) for played in runs])
         except Exception as error:  # an InputError too: what the scenario gets wrong was told before the runs
             show_traceback(error)
             return unanswered(question, Outcome.ERRORED, in_one_line(error))
+
+    def _decided(self, question: Question, task: Task, attempts: Sequence[Attempt | None]) -> Finding:
         tried = [attempt for attempt in attempts if attempt is not None]
-        return decide(question, tried) if tried else unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
+        if not tried:
+            return unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
+        canaries = [attempt.canaries for attempt in tried if attempt.canaries is not None]
+        rng = self._randomness.public("canaries", "intervals")
+        found = decide(question, tried, recovery(canaries, first=task.attack.measured_by, rng=rng))
+        return with_ceiling(found, task.facts, canaries)
 
     def _attempt(self, task: Task, played: Played) -> Attempt | None:
         """None where the adversary knows everything already."""

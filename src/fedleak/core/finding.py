@@ -8,6 +8,7 @@ from math import isfinite
 
 from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
+from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.described import meaning
 from fedleak.core.display import one_line
 
@@ -161,7 +162,10 @@ class Finding:
     why: str
     theory: Theory
     severity: Severity = Severity.NONE
-    score: Score | None = None  # of the secret's main metric; None where nothing was measured
+    score: Score | None = None  # of the secret's main metric, which decides; None where nothing was measured
+    population: Score | None = None  # the same on rows with their own labels, where ``score`` is on redrawn ones
+    ceiling: Ceiling | None = None  # what theory allows any attack; None where its conditions fail or are not known
+    budget: Budget | None = None  # a declared privacy budget, with what was measured of it
     further_scores: tuple[Score, ...] = ()
     cells_recovered: float | None = None
     columns: tuple[ColumnResult, ...] = ()
@@ -172,6 +176,17 @@ class Finding:
     evidence: tuple[tuple[str, str], ...] = ()
     exhibit: Exhibit | None = None
     seconds: float = 0.0
+
+    @property
+    def recovery(self) -> Score | None:
+        """What the transcript says about a row, apart from what any useful model predicts; None where that was not
+        told apart."""
+        return self.score if self.population is not None else None
+
+    @property
+    def predicts(self) -> bool:
+        """Labels of ordinary rows are told, as any useful model does, whatever is told beyond that."""
+        return self.population is not None and self.population.beats_baseline
 
     @property
     def is_proved(self) -> bool:

@@ -118,6 +118,8 @@ _COLUMNS: dict[str, Callable[[Finding], ScalarValue]] = {
     "n": lambda found: found.score.n if found.score else None,
     "p_value": lambda found: found.p_value,
     "p_corrected": lambda found: found.p_corrected,
+    "population": lambda found: found.population.value if found.population else None,
+    "ceiling": lambda found: found.ceiling.value if found.ceiling else None,
     "cells_recovered": lambda found: found.cells_recovered,
     "leaking_columns": lambda found: ", ".join(found.leaking_columns) or None,
     "theory": lambda found: found.theory.verdict,

@@ -29,8 +29,8 @@ def agreement(finding: Finding) -> Agreement:
     match finding.theory.verdict:
         case Verdict.EXACT:
             return _against_exact(finding)
-        case Verdict.PARTIAL:
-            return Agreement.AGREES if finding.outcome is Outcome.LEAK else Agreement.DISAGREES
+        case Verdict.PARTIAL:  # what a model predicts of a label is part of it
+            return Agreement.AGREES if finding.outcome is Outcome.LEAK or finding.predicts else Agreement.DISAGREES
         case Verdict.IMPOSSIBLE:
             return Agreement.AGREES
     return Agreement.NO_PREDICTION

@@ -28,6 +28,8 @@ from fedleak.report.wording import (
     MODE_MEANING,
     OUTCOME_MEANING,
     OUTCOME_WORDS,
+    budget_words,
+    ceiling_words,
     claim_words,
     columns_words,
     is_captured,
@@ -35,6 +37,7 @@ from fedleak.report.wording import (
     left_out,
     outcome_words,
     owner_words,
+    population_words,
     possessive,
     scores_cells,
     severity_words,
@@ -130,6 +133,8 @@ def _environment() -> Environment:
     environment.filters.update(percent=percent, duration=duration, joined=joined, who=who, metric_words=metric_words)
     environment.globals.update(
         agreement=agreement,
+        budget_words=budget_words,
+        ceiling_words=ceiling_words,
         agreement_words=agreement_words,
         claim_words=claim_words,
         columns_words=columns_words,
@@ -148,6 +153,7 @@ def _environment() -> Environment:
         outcome_words=OUTCOME_WORDS,
         words_of=outcome_words,
         partner_sentence=partner_sentence,
+        population_words=population_words,
         possessive=possessive,
         plain_words=_plain_words,
         score_bar=score_bar,

@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from fedleak.core.adversary import Secret
+from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.conclusion import Level
 from fedleak.core.described import meaning
 from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Mode, Outcome, Score, Severity, Theory
@@ -55,6 +56,20 @@ class FindingKeys:
     better: Better | None = key("which way is better for the attack")
     ci: tuple[float, float] | None = key("interval of the value, 95 %: low and high")
     n: int | None = key("cells that were scored", least=0)
+    population: Score | None = key(
+        "of labels: the score on rows with their own labels, which holds what any useful model predicts; null where it "
+        "was not told apart from what the transcript says about a row",
+        default=None,
+    )
+    recovery: Score | None = key(
+        "of labels: the score on rows whose labels were redrawn, which decides; the same as metric to n above, null "
+        "where population is",
+        default=None,
+    )
+    ceiling: Ceiling | None = key(
+        "what theory allows any attack on redrawn labels; null where its conditions fail or are not known", default=None
+    )
+    budget: Budget | None = key("a declared privacy budget, and what was measured of it", default=None)
     cells_recovered: float | None = key(
         "share of the unknown cells recovered to within 1 % of their range; in a column without a range (all cells "
         "equal), to within 1e-9 of its value",

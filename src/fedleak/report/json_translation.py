@@ -138,7 +138,8 @@ def _figures(given: Mapping[str, float | None]) -> Mapping[str, float]:
 
 def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
     for position, keys in enumerate(entries):
-        for ci in (keys.ci, *(score.ci for score in keys.further_scores)):
+        beside = [score.ci for score in (keys.population, *keys.further_scores) if score is not None]
+        for ci in (keys.ci, *beside):
             if ci is not None and ci[0] > ci[1]:
                 problem = f"ci must be [low, high] with low <= high; got [{ci[0]:g}, {ci[1]:g}]"
                 raise Malformed(problem).within(position).within("findings")

@@ -27,6 +27,8 @@ from fedleak.report.usefulness import with_baseline
 from fedleak.report.verdict import UNMEASURED, Statement, statement
 from fedleak.report.wording import (
     OUTCOME_WORDS,
+    budget_words,
+    ceiling_words,
     columns_words,
     left_out,
     outcome_words,
@@ -162,7 +164,16 @@ def _value(finding: Finding) -> Text:
     lines = [_plain(f"{metric_words(score.metric)} {figure(score.metric, score.value)}")]
     lines.append(Text(f"[{interval(score)}]", style="dim"))
     named = [_plain(columns_words(finding), "bold")] if columns_words(finding) else []
-    return _lines(*lines, *named, *_further(finding))
+    return _lines(*lines, *named, *_beside(finding), *_further(finding))
+
+
+def _beside(finding: Finding) -> list[Text]:
+    """Of labels: what was measured where, so that a useful model is not taken for a leak."""
+    score, bounds = finding.population, [words for words in (ceiling_words(finding), budget_words(finding)) if words]
+    if score is None:
+        return [_plain(words) for words in bounds]
+    own = f"own labels: {metric_words(score.metric)} {figure(score.metric, score.value)}, the model's part included"
+    return [_plain("on redrawn labels", "dim"), *map(_plain, bounds), _plain(own, "dim")]
 
 
 def _further(finding: Finding) -> list[Text]:

@@ -9,7 +9,7 @@ from fedleak.core.adversary import JOINT, Secret, SecretKind
 from fedleak.core.conclusion import MEASURED
 from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
 from fedleak.core.report import Report
-from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, percent
+from fedleak.report.numbers import AREA, MISSING, count, figure, is_share, metric_words, number, percent
 
 MODE_MEANING = {
     Mode.PASSIVE: "A passive adversary follows the protocol and makes the most of what it gets.",
@@ -125,6 +125,29 @@ def measured_words(finding: Finding) -> str:
     return "; ".join(parts)
 
 
+def population_words(finding: Finding) -> str:
+    """How well labels of ordinary rows were told, where what decides was measured on redrawn ones; or nothing."""
+    score = finding.population
+    if score is None:
+        return ""
+    told = f"{metric_words(score.metric)} {figure(score.metric, score.value)} on rows with their own labels"
+    return f"{told}: what any useful model predicts counts there"
+
+
+def ceiling_words(finding: Finding) -> str:
+    """What theory allows any attack: ``any attack: at most 0.601``; or nothing."""
+    ceiling = finding.ceiling
+    return "" if ceiling is None else f"any attack: at most {figure(ceiling.metric, ceiling.value)}"
+
+
+def budget_words(finding: Finding) -> str:
+    """``epsilon 0.5 declared, at least 0.02 measured``; or nothing."""
+    budget = finding.budget
+    if budget is None:
+        return ""
+    return f"epsilon {number(budget.epsilon)} declared, at least {number(budget.measured_epsilon)} measured"
+
+
 def unchecked_words(finding: Finding) -> str:
     """What an attack says of its answer where nothing checks it: ``claims: recovered, 160 cells``; or nothing."""
     claim = finding.claim if finding.outcome is Outcome.UNCHECKED else None
@@ -132,6 +155,8 @@ def unchecked_words(finding: Finding) -> str:
 
 
 def outcome_words(finding: Finding) -> str:
+    if finding.outcome is Outcome.NO_LEAK and finding.predicts:
+        return "predicts, no leak found"
     return "proved, unchecked" if finding.is_proved else OUTCOME_WORDS[finding.outcome]
 
 

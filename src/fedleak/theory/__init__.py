@@ -44,6 +44,8 @@ THEOREMS: Registry[Theorem] = Registry(
         ),
         Entry("li2021/section-4.4", "fedleak.theory.inner_products:VerticalInversion"),
         Entry("li2021/arbiter-collusion", "fedleak.theory.arbiter_equations:ArbiterCollusion"),
+        Entry("fedleak/label-ceiling", "fedleak.theory.noise_ceilings:LabelCeiling"),
+        Entry("fedleak/reconstruction-ceiling", "fedleak.theory.noise_ceilings:ReconstructionCeiling"),
         Entry("fedleak/arbiter-alone", "fedleak.theory.arbiter_equations:ArbiterAlone"),
         Entry("li2021/section-4.2", "fedleak.theory.horizontal_rounds:HorizontalInversion"),
         Entry("luo2021/equality-threshold", "fedleak.theory.prediction_bounds:ExactEquations"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, flat_rows
+from fedleak.core.arrays import FloatArray, IntArray, flat_rows
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
 from fedleak.core.finding import ColumnResult, Exhibit, Score
@@ -23,6 +23,7 @@ from fedleak.metrics.column_results import column_results
 from fedleak.metrics.interval_score import bounds_of
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.row_tests import RowTest, row_tests
+from fedleak.trial.canaries import parts_of
 from fedleak.trial.spent import Spent
 
 MAX_EXHIBIT_CELLS = 300
@@ -56,6 +57,7 @@ class Attempt:
     exhibit: Exhibit | None = None
     sampled: str = ""  # what part of a large secret was scored, in words
     unchecked: bool = False  # the truth says nothing of the target
+    canaries: Answered | None = None  # what was said of rows whose labels were redrawn; the scores are of all others
     spent: Spent | None = None  # by the attack itself, within ``seconds``; None where it did not come to its end
 
     @property
@@ -80,8 +82,9 @@ class Attempt:
         return self.spent
 
 
-def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
-    """The attempt beside the truth. A guess without a single value has no score: that is not a zero."""
+def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator, canaries: IntArray | None = None) -> Attempt:
+    """The attempt beside the truth. A guess without a single value has no score: that is not a zero. ``canaries`` are
+    rows whose labels were redrawn: they are kept apart."""
     guess, attack = attempt.result, attempt.attack
     if isinstance(guess, Failure) or guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
         return attempt
@@ -90,7 +93,8 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
     served = truth.served_to(attempt.coalition)
     values = truth.of(guess.secret)
     own = own_rows(truth, attempt.coalition, guess.secret, values)
-    answered = Answered(guess, values.filled(), attempt.knowledge, attack.up_to, served, own, values.absent)
+    whole = Answered(guess, values.filled(), attempt.knowledge, attack.up_to, served, own, values.absent)
+    answered, redrawn = parts_of(whole, canaries)
     # One generator, through the metrics in their order: what one draws moves the intervals of those after it.
     found = [metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by)]
     scores = tuple(score for score in found if score is not None)
@@ -105,6 +109,7 @@ def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator) -> Attempt:
         tests=row_tests(answered, scores[0], rng=rng.spawn(1)[0]),
         exhibit=exhibit_of(answered),
         sampled=answered.truth.sampled,
+        canaries=redrawn,
     )
 
 

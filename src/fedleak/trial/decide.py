@@ -14,6 +14,7 @@ from fedleak.core.attack import Guess, Status
 from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.metrics.row_tests import RowTest, chance_of_score
 from fedleak.trial.attempt import Attempt, Failure
+from fedleak.trial.canaries import NO_RECOVERY, Recovery, told_apart
 from fedleak.trial.luck import NEARLY, Luck, is_perfect, luck_of
 
 # Means to an end: alone they are at most a medium leak.
@@ -50,9 +51,10 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
     )
 
 
-def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
+def decide(question: Question, attempts: Sequence[Attempt], recovery: Recovery = NO_RECOVERY) -> Finding:
     """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
-    order runs are told must not decide whether something leaks."""
+    order runs are told must not decide whether something leaks. ``recovery`` is what was found on rows whose labels
+    were redrawn: where there are any, it decides, and what is said of the other rows is told beside it."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
@@ -73,22 +75,26 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     scored = [attempt for attempt in answered if attempt.scores]
     if not scored:
         return silent
-    main, luck = _over_runs([attempt.scores[0] for attempt in scored]), luck_of([_tests(one) for one in scored])
+    told = told_apart(_over_runs([attempt.scores[0] for attempt in scored]), recovery)
+    main, luck = told.deciding, luck_of([recovery.tests] if recovery else [_tests(one) for one in scored])
     proof = _Proof.of(guess, main, scored)
     if proof is _Proof.REFUTED and not luck.is_none:
         return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
     leaks = luck.is_none or proof is _Proof.CONFIRMED
     outcome = _outcome(guess.status, leaks=leaks)
-    why = f"the guess does not beat the baseline ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
-    by_chance = question.one_run and guess.status is not Status.RECOVERED
-    columns = _columns_over_runs([attempt.columns for attempt in scored], luck, proof)
+    why = f"{told.no_leak} ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    one_run = question.one_run or len(attempts) == 1
+    caveat = told.caveat(guess, one_run=one_run) or ("one run" if question.one_run else "")
+    results = [recovery.columns] if recovery else [attempt.columns for attempt in scored]
+    columns = _columns_over_runs(results, luck, proof)
     return replace(
         silent,
         outcome=outcome,
-        why=f"{why} (one run)" if by_chance else why,
+        why=f"{why} ({caveat})" if caveat and guess.status is not Status.RECOVERED else why,
         severity=_severity(main, columns, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
-        further_scores=_further_over_runs(first, answered),
+        population=told.population,
+        further_scores=recovery.scores[1:] or _further_over_runs(first, answered),
         cells_recovered=first.cells_recovered,
         columns=columns,
         p_value=luck.p_value,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fedleak.core.adversary import Secret
+from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Guess
 from fedleak.core.errors import LACKING, in_one_line, show_traceback
 from fedleak.core.facts import Facts
@@ -40,13 +42,14 @@ class Played:
     run: Run
     randomness: Randomness  # never part of a view
     seconds: float
+    canaries: Mapping[Secret, IntArray] = field(default_factory=dict)  # rows whose labels were redrawn for this run
     _chambers: dict[tuple[str, ...], Chamber] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
 
-    def __reduce__(self) -> tuple[type[Played], tuple[Federation, Protocol, Run, Randomness, float]]:
+    def __reduce__(self) -> tuple[type[Played], tuple[object, ...]]:
         """Processes of attacks stay where they were started: elsewhere, others are."""
-        return Played, (self.federation, self.protocol, self.run, self.randomness, self.seconds)
+        return Played, (self.federation, self.protocol, self.run, self.randomness, self.seconds, dict(self.canaries))
 
     @property
     def facts(self) -> Facts:
@@ -90,7 +93,9 @@ class Played:
         if isinstance(result, Guess) and result.secret != target:
             result = Failure(f"{kind.name} must answer about {target}; it answered about {result.secret}")
         found = Attempt(kind, coalition, target, known, result, seconds, apart, spent=spent)
-        return scored(found, self.run.truth, self.randomness.public("bootstrap")) if scores else found
+        if not scores:
+            return found
+        return scored(found, self.run.truth, self.randomness.public("bootstrap"), self.canaries.get(target))
 
     def _answer(self, attack: Attack | type[Attack], view: View, rng: np.random.Generator, limits: Limits) -> Answer:
         kind = attack if isinstance(attack, type) else type(attack)
