@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedleak.core.adversary import Index, Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray, flat_rows
+from fedleak.core.adversary import Index, SecretKind, Symmetry
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, flat_rows
 from fedleak.metrics.learnt_means import anybody_names, chance_as_near
 from fedleak.metrics.metric import Answered
 
@@ -56,10 +56,17 @@ def _best_constants(answered: Answered) -> Iterator[FloatArray]:
         yield true.mean(axis=1, keepdims=True)
         on_it = np.eye(*true.shape, dtype=np.bool_)
         yield np.where(on_it, true[on_it].mean(), true[~on_it].mean())
-    if answered.guess.secret.kind.indexed_by is Index.ROUND_AND_ROW:
-        _, rounds = np.unique(answered.truth.ids[:, 0], return_inverse=True)
-        sums = np.bincount(rounds, weights=true[:, 0])
-        yield (sums / np.bincount(rounds))[rounds][:, None]
+    kind = answered.guess.secret.kind
+    if kind.indexed_by is Index.ROUND_AND_ROW:
+        rounds = answered.truth.ids[:, 0]
+        yield _group_means(true, rounds)
+        if kind is SecretKind.RESIDUALS:  # two heaps, one a class: who tosses a coin for the label is near by luck
+            yield _group_means(true, 2 * rounds + (true[:, 0] < 0))
+
+
+def _group_means(cells: FloatArray, groups: IntArray) -> FloatArray:
+    _, group = np.unique(groups, return_inverse=True)
+    return np.asarray((np.bincount(group, weights=cells[:, 0]) / np.bincount(group))[group][:, None])
 
 
 def telling(answered: Answered) -> BoolArray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core.adversary import SecretKind, Symmetry
+from fedleak.core.adversary import Index, SecretKind, Symmetry
 from fedleak.core.finding import Score
 from fedleak.metrics.cell_metrics import real_valued
 from fedleak.metrics.interval_score import bounds_of, interval_scores
@@ -81,9 +81,12 @@ def _by_precision(answered: Answered, names: tuple[str, ...]) -> Iterator[RowTes
         yield RowTest(None, "precision", cells_by_luck(answered))
         return
     means = means_by_luck(answered.answers, answered.truth, answered.unknown, answered.blinds, answered.up_to)
+    # Of what a row has in every round, the mean is one draw of few labels, however many cells there are.
+    has_mean = answered.guess.secret.kind.indexed_by is not Index.ROUND_AND_ROW
     for name, near, mean in zip(names, columns_by_luck(answered), means.tolist(), strict=True):
         yield RowTest(name, "precision", near)
-        yield RowTest(name, "mean", mean)
+        if has_mean:
+            yield RowTest(name, "mean", mean)
 
 
 def _by_interval(
