@@ -90,8 +90,8 @@ class UniqueResiduals(Theorem):
 
 def _hides_residuals(width: int) -> str:
     larger = (
-        f"batch_size = {width + 1} or more, the last batch of an epoch included, hides residuals, no labels, and a "
-        "dishonest partner can undo it"
+        f"batch_size = {width + 1} or more, the last batch of an epoch included, hides residuals of rows in general "
+        "position, no labels, and a dishonest partner can undo it"
     )
     return f'gradients = "secret-shared", or noise on the shared scores; {larger}'
 
@@ -160,6 +160,7 @@ class LabelsWithoutFeatures(Theorem):
             cls.name,
             (
                 _nothing_outside(facts),
+                rows_independent(),
                 revealed(Capability.OWN_GRADIENT, facts),
                 no_noise(facts),
                 _known_residual(facts),
