@@ -137,7 +137,7 @@ def test_who_knows_every_cell_has_nothing_left_to_find(share, planned):
 
 
 def test_what_mathematics_forbids_is_no_zero(findings):
-    finding = findings[(("bank",), "residual-recovery", None)]
+    finding = findings[(("bank",), "single-column-recovery", None)]
     assert finding.outcome is Outcome.NOT_IDENTIFIABLE
     assert finding.score is None
     assert finding.cells_recovered is None

@@ -56,6 +56,12 @@ def expected(text, attack, adversary, defense=None):
     return found
 
 
+def batch_sizes(text):
+    """By defense, as ``check`` has them."""
+    runs = plan_check(parse_scenario(text))
+    return {run.defense and run.defense.name: task.facts.batch_size for run in runs for task in run.tasks}
+
+
 def facts(*, n_rows, batch_size, mine=3, **changes):
     parties = (PartyFacts("bank", Role.ACTIVE, 2), PartyFacts("fintech", Role.PASSIVE, mine))
     found = Facts("vertical-logistic", parties, n_rows=n_rows, batch_size=batch_size, n_epochs=2, **changes)
@@ -74,8 +80,8 @@ def test_a_short_last_batch_is_not_impossible(name):
     assert verdict is Verdict.PARTIAL
     assert np.isfinite(attempt.guess.values).any()
     verdict, attempt, _ = tried(name, long, ("fintech",), target)
-    assert verdict is Verdict.IMPOSSIBLE
-    assert attempt.guess.status is Status.NOT_IDENTIFIABLE
+    assert verdict is Verdict.UNKNOWN
+    assert attempt.guess.status is Status.UNDETERMINED
 
 
 @pytest.mark.parametrize("n_rows", range(4, 40))
@@ -91,6 +97,17 @@ def test_nobody_says_impossible_who_does_not_know_the_rows():
     assert batch_within_columns(facts(n_rows=None, batch_size=9)).state is State.UNKNOWN
 
 
+def test_a_row_alone_in_a_sparse_column_is_found_in_a_batch_of_any_size():
+    federation = vertical({"bank": 2, "fintech": 1}, sealed(batch_size=24, epochs=1), n_rows=24)
+    sparse = np.zeros((24, 1))
+    sparse[3] = 1.0
+    bank, fintech = federation.parties
+    federation = replace(federation, parties=(bank, replace(fintech, train=Slice(fintech.train.ids, sparse))))
+    verdict, attempt, _ = tried("residual-recovery", federation, ("fintech",), RESIDUALS)
+    assert np.isfinite(attempt.guess.values).sum() == 1
+    assert verdict is Verdict.UNKNOWN
+
+
 # Changed settings in ``check``
 
 
@@ -98,9 +115,9 @@ def test_larger_batch_changes_what_check_speaks_about():
     text = changed(('name = "gaussian-noise"\nsigma = 200.0', 'name = "larger-batch"'), ("max_rows = 100", ""))
     text = text.replace('by = "ratio"', 'by = "ratio"\ntrain_rows = 92')
     assert expected(text, "residual-recovery", "fintech") is Verdict.EXACT
-    assert expected(text, "residual-recovery", "fintech", "larger-batch") is Verdict.IMPOSSIBLE
-    unknown = text.replace("train_rows = 92", "")
-    assert expected(unknown, "residual-recovery", "fintech", "larger-batch") is Verdict.UNKNOWN
+    assert expected(text, "residual-recovery", "fintech", "larger-batch") is Verdict.UNKNOWN
+    assert batch_sizes(text) == {None: 8, "larger-batch": 46}, "twice 23 columns, and 92 rows leave no short batch"
+    assert batch_sizes(text.replace("train_rows = 92", "")) == {None: 8, "larger-batch": None}
 
 
 @pytest.mark.parametrize("n_rows", range(10, 60, 7))
@@ -127,7 +144,7 @@ def test_a_party_that_names_no_columns_has_none():
         ("n_columns = 23", 'columns = ["mean radius", "mean texture", "mean area"]'),
     )
     assert expected(text, "sign-system-labels", "fintech") is Verdict.EXACT, "no score is unknown"
-    assert expected(text, "residual-recovery", "bank") is Verdict.IMPOSSIBLE, "8 rows, no equation"
+    assert expected(text, "own-weights", "bank") is Verdict.IMPOSSIBLE, "no column, no weight"
 
 
 # Packing

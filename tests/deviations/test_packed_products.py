@@ -71,7 +71,7 @@ def test_one_row_over_the_edge_falls_back_to_an_honest_round():
     honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
     assert gradients(honest, "fintech")[0].tobytes() == gradients(packed, "fintech")[0].tobytes()
     guess = PackedResidualRecovery().run(seen(packed, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.UNDETERMINED
 
 
 def test_noise_is_opened_with_the_residual():
@@ -128,7 +128,7 @@ def test_at_the_edge_a_value_that_overflows_is_noticed_and_not_risked_again():
         1e6, widths={"bank": 3, "fintech": 1}, n_rows=31, batch_size=31, key_bits=2048, epochs=3
     )
     assert packing_notes(packed) == ["a value did not fit its slot"] + ["too few slots for the batch"] * 2
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.UNDETERMINED
     assert "1 of 3 batches gave no equation" in guess.why
     assert np.isnan(guess.values).all()
 
@@ -140,7 +140,7 @@ def test_a_partner_that_never_opens_leaves_the_others_sum_open():
     kept = [r for r in result.locals["fintech"] if r.name != "opened-shares-from-shop"]
     view = seen(replace(result, locals={**result.locals, "fintech": kept}), ("fintech",), RESIDUALS)
     guess = PackedResidualRecovery().run(view, rng=np.random.default_rng(0))
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.UNDETERMINED
     assert np.isnan(guess.values).all()
 
 

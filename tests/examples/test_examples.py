@@ -24,6 +24,7 @@ OUTCOMES = {
     "leaks": Outcome.LEAK,
     "does not leak": Outcome.NO_LEAK,
     "is not identifiable": Outcome.NOT_IDENTIFIABLE,
+    "is undetermined": Outcome.UNDETERMINED,
 }
 EXPECTATION = re.compile(rf"# expect: (\S+) by (.+?)(?: under (\S+))? ({'|'.join(OUTCOMES)})")
 Case = tuple[str, tuple[str, ...], str | None]

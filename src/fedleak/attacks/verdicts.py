@@ -91,6 +91,7 @@ def nothing(
     width: int,
     status: Status = Status.NOT_IDENTIFIABLE,
 ) -> Guess:
-    """The answer of an attack that can say why there is none."""
+    """The answer of an attack that can say why there is none. Not identifiable is a theorem, or a rank that was
+    computed from the view; a search that ended, missing digits or an assumption that fails are undetermined."""
     ids = np.zeros(view.target.kind.indexed_by.shape_of(0), dtype=np.int64)
     return Guess(view.target, status, ids, np.zeros((0, width)), evidence=evidence, why=why)

@@ -142,6 +142,7 @@ class LabelsWithoutFeatures(Theorem):
             cls.name,
             (
                 _nothing_outside(facts),
+                rows_independent(),
                 revealed(Capability.OWN_GRADIENT, facts),
                 no_noise(facts),
                 _known_residual(facts),

@@ -93,7 +93,7 @@ def test_scores_of_two_outside_parties_are_only_known_as_a_sum():
 def test_packed_products_open_batches_beyond_the_columns(approximation, coalition):
     widths, settings = {"bank": 3, "fintech": 4}, {"batch_size": 12, "epochs": 1, "approximation": approximation}
     passive, _, _ = attempt("residual-recovery", coalition, widths, **settings)
-    assert passive.status is Status.NOT_IDENTIFIABLE
+    assert passive.status is Status.UNDETERMINED
     guess, view, pair = attempt("packed-residual-recovery", coalition, widths, **settings)
     assert guess.status is Status.RECOVERED
     assert largest_error(pair) < 1e-11
@@ -154,7 +154,7 @@ def test_labels_of_a_party_without_columns(batch_size, epochs):
 
 def test_sign_system_says_when_it_does_not_apply_or_runs_out():
     guess, _, _ = attempt("sign-system-labels", ("fintech",), {"bank": 1, "fintech": 4})
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.UNDETERMINED
     guess, _, _ = attempt("sign-system-labels", ("fintech",), {"bank": 0, "fintech": 4}, batch_size=48, epochs=1)
     assert guess.status is Status.UNDETERMINED
     assert "subset sum" in guess.why

@@ -106,8 +106,8 @@ def _solve(group: Products, coding: Coding, budget: Budget) -> _Solved:
     found = binary_tables(gram, group.n_rows, budget)
     why = f"{len(columns)} of {len(group.alpha)} columns are binary; {found.why}"
     if not found.tables:
-        status = Status.NOT_IDENTIFIABLE if found.outcome is Outcome.NONE else Status.UNDETERMINED
-        return _nothing(shape, status, why, found.method)
+        # That no 0/1 table has them says that the columns are no such ones, not what else they tell.
+        return _nothing(shape, Status.UNDETERMINED, why, found.method)
     return _filled(group, columns, found, why, coding)
 
 

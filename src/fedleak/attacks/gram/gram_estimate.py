@@ -62,6 +62,7 @@ def estimate_gram(trajectory: Trajectory, width: int, rng: np.random.Generator) 
             f"the trajectory does not fix the Gram matrix: its own noise moves it by {gram_error:.1g} of its size "
             f"(condition {solution.condition:.1g}); the updates are collinear",
             solution.rank,
+            undetermined=True,  # digits are missing, no equation
         )
     return GramEstimate(
         solution.factor,

@@ -58,7 +58,7 @@ class GramRecovery(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return predict_scores(facts, GramTheorem.assess(facts))
+        return predict_scores(facts, GramTheorem.assess(facts), of_single_rows=False)
 
 
 def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimate | NotIdentified]:

@@ -14,7 +14,7 @@ import numpy as np
 from fedleak.attacks.gram.gram_estimate import symmetric_design
 from fedleak.attacks.inversion.rotation_problem import RotationProblem, factor_of
 from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
-from fedleak.attacks.verdicts import NotIdentified, from_assessment, nothing
+from fedleak.attacks.verdicts import NotIdentified, from_assessment, unsolved
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference
@@ -52,7 +52,7 @@ class AverageInversion(Attack):
         found = column_gram(view)
         width = view.facts.party(view.target.owner).n_features or 0
         if isinstance(found, NotIdentified):
-            return nothing(view, found.why, {"rank": found.rank}, width=width)
+            return unsolved(view, found, width=width)
         return invert_columns(view, found, rng)
 
     @classmethod
@@ -90,7 +90,7 @@ def column_gram(view: View) -> ColumnGram | NotIdentified:
     error = noise * float(np.linalg.norm(1.0 / singular)) / float(np.linalg.norm(gram))
     if not error < COARSE:
         why = f"the averages do not fix X^T X: rounding moves it by {error:.1g} of its size"
-        return NotIdentified(why, rank)
+        return NotIdentified(why, rank, undetermined=True)
     return ColumnGram(gram, float(singular[0] / singular[-1]), error, ids)
 
 

@@ -23,6 +23,7 @@ from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation, score_interval
 from fedleak.theory.column_ratios import labels_known
 from fedleak.theory.condition import Assessment, State, course_known, no_noise, revealed
+from fedleak.theory.residual_equations import batch_within_columns
 
 SENSITIVITY = {Approximation.TAYLOR: 4.0, Approximation.CUBIC: 8.0, Approximation.PIECEWISE: 1.0}
 
@@ -98,13 +99,14 @@ def mixed_scores(facts: Facts, coalition: tuple[str, ...]) -> str | None:
     return f"the scores of {names} reach the coalition as one sum; a coalition with the arbiter sees them apart"
 
 
-def predict_scores(facts: Facts, exact: Assessment) -> Prediction:
-    """``exact`` asks for labels of the coalition's own; with two classes those of the residuals' signs do as well."""
+def predict_scores(facts: Facts, exact: Assessment, *, of_single_rows: bool) -> Prediction:
+    """``exact`` asks for labels of the coalition's own; with two classes those of the residuals' signs do as well.
+    Single rows may stand alone in a sparse column, and are then found in a batch of any size."""
     if facts.capabilities is None or Capability.TWO_CLASSES in facts.capabilities:
         own = revealed(Capability.LABELS, facts)
         conditions = tuple(labels_known(facts) if condition == own else condition for condition in exact.conditions)
         exact = replace(exact, conditions=conditions)
     failed = {condition for condition in exact.conditions if condition.state is State.FAILS}
     # Noise blurs an answer, and how far depends on its size; what else fails leaves the equations open.
-    only_noise = failed <= {no_noise(facts), course_known(facts)}
-    return from_assessment(exact, if_fails=Verdict.UNKNOWN if only_noise else Verdict.IMPOSSIBLE)
+    silent = {no_noise(facts), course_known(facts), *([batch_within_columns(facts)] if of_single_rows else [])}
+    return from_assessment(exact, if_fails=Verdict.UNKNOWN if failed <= silent else Verdict.IMPOSSIBLE)

@@ -20,12 +20,12 @@ from fedleak.attacks.verdicts import (
 )
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
-from fedleak.core.facts import Facts
+from fedleak.core.facts import EXACT, Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
-from fedleak.theory.condition import Condition, State, no_noise
+from fedleak.theory.condition import State, no_noise
 from fedleak.theory.packed_equations import PackedEquations
-from fedleak.theory.residual_equations import UniqueResiduals, batch_within_columns
+from fedleak.theory.residual_equations import UniqueResiduals
 
 
 class ResidualRecovery(Attack):
@@ -40,7 +40,7 @@ class ResidualRecovery(Attack):
         ids = np.concatenate([np.column_stack([np.full(len(b.ids), b.round), b.ids]) for b in solved])
         values = np.concatenate([batch.residuals for batch in solved])[:, None]
         known = np.isfinite(values)
-        status, why = _status(known, solved, no_noise(view.facts))
+        status, why = _status(known, solved, view.facts)
         return Guess(
             view.target,
             status,
@@ -58,11 +58,10 @@ class ResidualRecovery(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        too_few = batch_within_columns(facts).state is State.FAILS
-        # With noise on the scores the system still has one solution, the residual plus the noise: how close
-        # that is to the residual the theorem does not say.
-        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
-        return last_batch_alone(facts, from_assessment(UniqueResiduals.assess(facts), if_fails=if_fails))
+        # With too few equations no residual is determined for rows in general position, but one whose row stands alone
+        # in a sparse column is. With noise the system has one solution, the residual plus the noise: how close that is
+        # to the residual the theorem does not say.
+        return last_batch_alone(facts, from_assessment(UniqueResiduals.assess(facts), if_fails=Verdict.UNKNOWN))
 
 
 def _belies(facts: Facts, solved: list[SolvedBatch]) -> bool:
@@ -72,7 +71,8 @@ def _belies(facts: Facts, solved: list[SolvedBatch]) -> bool:
     return says and bool(first) and not starts_at_half(np.concatenate(first))
 
 
-def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Condition) -> tuple[Status, str]:
+def _status(known: np.ndarray, solved: list[SolvedBatch], facts: Facts) -> tuple[Status, str]:
+    without_noise = no_noise(facts)
     if known.all() and without_noise.state is not State.HOLDS:
         return Status.PARTIAL, f"every batch is solved, for residuals with the noise in them: {without_noise.detail}"
     if known.all():
@@ -82,7 +82,10 @@ def _status(known: np.ndarray, solved: list[SolvedBatch], without_noise: Conditi
     n_lost = sum(batch.rank == 0 for batch in solved)
     if n_lost:
         why = f"{n_lost} of {len(solved)} batches gave no equation: a partner's values did not fit what was packed"
-    return (Status.PARTIAL, why) if known.any() else (Status.NOT_IDENTIFIABLE, why)
+    if known.any():
+        return Status.PARTIAL, why
+    # A rank speaks about real numbers. Of two classes a residual is a half, less a small score: whole programs find it.
+    return (Status.NOT_IDENTIFIABLE if facts.approximation == EXACT else Status.UNDETERMINED), why
 
 
 class PackedResidualRecovery(ResidualRecovery):

@@ -48,7 +48,6 @@ from fedleak.theory.label_signs import (
     growth,
     safe_rounds,
 )
-from fedleak.theory.residual_equations import batch_within_columns
 from fedleak.theory.sigmoid_approximations import CubicLabel, PiecewiseLabel, cubic_safe_rounds
 
 ALWAYS = 1 << 62  # rounds: under the piecewise approximation a residual never has the wrong sign (theorem F.2)
@@ -72,16 +71,16 @@ class ResidualSign(Attack):
         ids, rounds, residuals = first_known(iter(solved), silent=silent)
         found = _guess(view, ids, rounds, residuals)
         proves = _vouched_for(view.facts, rounds) and starts_as_declared(view.facts, rounds, residuals)
-        if not proves or contradicts_bound(view.facts, OwnScore(view)):
+        whole = found.status is Status.RECOVERED  # what is proved is the whole answer, or nothing is said to be
+        if not whole or not proves or contradicts_bound(view.facts, OwnScore(view)):
             return found
         return replace(found, certificate=_proof([batch for batch in solved if batch.round in set(rounds.tolist())]))
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        too_few = batch_within_columns(facts).state is State.FAILS
-        # Where another condition fails the theorem is silent: signs may still be right, with noise or without.
-        if_fails = Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN
-        return last_batch_alone(facts, from_assessment(assess_labels(facts), if_fails=if_fails))
+        # Where a condition fails the theorem is silent: signs may still be right, with noise or without, and rows that
+        # stand alone in a sparse column are found in batches of any size.
+        return last_batch_alone(facts, from_assessment(assess_labels(facts), if_fails=Verdict.UNKNOWN))
 
 
 def assess_labels(facts: Facts) -> Assessment:
@@ -132,7 +131,8 @@ def _guess(view: View, ids: IntArray, rounds: IntArray, residuals: FloatArray) -
     }
     if not len(ids):
         why = "no batch has as many independent equations as rows, so no residual is determined"
-        return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, np.empty((0, 1)), evidence=evidence, why=why)
+        # Of the residuals that is a rank; of labels it is none: residuals of smallest norm have most of their signs.
+        return Guess(view.target, Status.UNDETERMINED, ids, np.empty((0, 1)), evidence=evidence, why=why)
     return Guess(
         view.target,
         Status.RECOVERED if whole and _vouched_for(view.facts, rounds) else Status.PARTIAL,

@@ -44,7 +44,7 @@ class ScoreRecovery(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return predict_scores(facts, ScoreTheorem.assess(facts))
+        return predict_scores(facts, ScoreTheorem.assess(facts), of_single_rows=True)
 
 
 def _from_grid(view: View, read: ReadTrajectory) -> Guess:

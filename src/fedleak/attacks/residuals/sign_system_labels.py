@@ -38,7 +38,7 @@ class SignSystemLabels(Attack):
         if n_outside_features(view.facts) != 0:
             why = "parties outside the coalition hold columns, so their part of the scores is unknown"
             nothing = np.zeros(0, dtype=np.int64)
-            return Guess(view.target, Status.NOT_IDENTIFIABLE, nothing, np.empty((0, 1)), why=why)
+            return Guess(view.target, Status.UNDETERMINED, nothing, np.empty((0, 1)), why=why)
         own = OwnScore(view)
         signs = solve_signs(_equations(view, own), len(own.row_ids), rng)
         return _guess(view, own, signs)

@@ -22,8 +22,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
 from fedleak.theory.column_ratios import SingleFeature
-from fedleak.theory.condition import Assessment, State, n_outside_features
-from fedleak.theory.residual_equations import batch_within_columns
+from fedleak.theory.condition import Assessment, n_outside_features
 from fedleak.theory.sigmoid_approximations import CubicFeature, PiecewiseFeature
 
 GOOD_FIT = 1e-3  # misfit up to which one column explains the scores
@@ -63,10 +62,9 @@ def assess_single_column(facts: Facts) -> Assessment:
 
 
 def if_fails(facts: Facts) -> Verdict:
-    """Too few equations or too many columns end it; with noise or too few epochs the theorem is silent."""
-    n_outside = n_outside_features(facts)
-    too_few = batch_within_columns(facts).state is State.FAILS
-    return Verdict.IMPOSSIBLE if too_few or n_outside not in (None, 1) else Verdict.UNKNOWN
+    """Too many columns end it (theorem 3.6). With noise or too few epochs the theorem is silent, and with too few
+    equations it is about rows in general position."""
+    return Verdict.IMPOSSIBLE if n_outside_features(facts) not in (None, 1) else Verdict.UNKNOWN
 
 
 def _guess(view: View, found: OutsideScores, column: Column) -> Guess:

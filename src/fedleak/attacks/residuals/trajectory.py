@@ -135,7 +135,8 @@ def reads_the_grid(view: View) -> bool:
 
 def read_on_the_grid(view: View) -> ReadTrajectory | NotIdentified:
     if not hold_labels(view):
-        return NotIdentified("the labels are not known; only those of two classes show in the residuals' signs", 0)
+        why = "the labels are not known; only those of two classes show in the residuals' signs"
+        return NotIdentified(why, 0, undetermined=True)
     members = own_members(view)
     ids = members[0].ids
     position = positions_of(ids)
