@@ -48,7 +48,7 @@ class Target:
     tests: tuple[str, ...]
 
 
-def targets(table: Mapping[str, Mapping[str, object]], only: str = "") -> list[Target]:
+def targets(table: Mapping[str, Mapping[str, object]]) -> list[Target]:
     """``table``: of each package its ``modules`` (patterns below src/fedleak) and ``tests``, by module or for all."""
     found = []
     for package, entry in table.items():
@@ -59,7 +59,7 @@ def targets(table: Mapping[str, Mapping[str, object]], only: str = "") -> list[T
                 chosen = tests.get(path.stem, tests["all"])
                 name = ".".join(path.relative_to(ROOT / "src" / "fedleak").with_suffix("").parts)
                 found.append(Target(package, name, path, tuple(chosen)))
-    return [one for one in found if n_mutants(one.path.read_text(encoding="utf-8")) and one.package.startswith(only)]
+    return found
 
 
 def drawn(choice: Sequence[Target], seed: int, number: int) -> list[tuple[Target, Mutant]]:
@@ -121,10 +121,16 @@ def measured(copy: Copy, choice: Sequence[tuple[Target, Mutant]], noticed: Notic
         yield {"package": target.package, "module": edit.module, **told}
 
 
-def noticed_before() -> Noticed:
-    """Of the last result, what need not be tried again as long as tests are only added."""
-    rows = json.loads(RESULT.read_text(encoding="utf-8"))["mutants"]
-    return {(row["module"], row["change"]): row for row in rows if row["outcome"] in ("failed", "endless")}
+def rows_before() -> list[Row]:
+    """Of the last result."""
+    found: list[Row] = json.loads(RESULT.read_text(encoding="utf-8"))["mutants"] if RESULT.exists() else []
+    return found
+
+
+def noticed_in(rows: Sequence[Row]) -> Noticed:
+    """What need not be tried again as long as tests are only added."""
+    noticed = [row for row in rows if row["outcome"] in ("failed", "endless")]
+    return {(str(row["module"]), str(row["change"])): row for row in noticed}
 
 
 def with_equivalents(rows: Sequence[dict[str, object]], known: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
@@ -160,23 +166,23 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--number", type=int, default=NUMBER)
-    parser.add_argument("--only", default="", help="packages whose name begins so; nothing is written then")
+    parser.add_argument("--only", default="", help="one package; of the others the last result is kept")
     parser.add_argument("--again", action="store_true", help="try only what the last result did not notice")
     asked = parser.parse_args(arguments)
     table = tomllib.loads(MAP.read_text(encoding="utf-8"))
     known = table.pop("equivalent", [])
-    noticed = noticed_before() if asked.again else {}
-    choice = drawn(targets(table, asked.only), asked.seed, asked.number)
+    noticed = noticed_in(rows_before()) if asked.again else {}
+    everything = drawn(targets(table), asked.seed, asked.number)
+    choice = [pair for pair in everything if asked.only in ("", pair[0].package)]
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy is loaded: children are forked
     for name in PRELOADED:
         importlib.import_module(name)
     made = _provenance()
-    rows: list[Row] = []
+    rows = [row for row in rows_before() if asked.only and row["package"] != asked.only]
     with tempfile.TemporaryDirectory() as folder:
         for row in measured(Copy(Path(folder)), choice, noticed):
             rows.append(row)
-            if not asked.only:
-                _write(asked.seed, with_equivalents(rows, known), made)  # after each: an interruption loses little
+            _write(asked.seed, with_equivalents(rows, known), made)  # after each: an interruption loses little
     found = summary(with_equivalents(rows, known))
     print(json.dumps(found, indent=2))
     return 0 if found["all"]["share"] >= LEAST else 1
