@@ -9,6 +9,7 @@ import pytest
 from harness import ATTACK_NAMES, situation
 
 import horizontal
+from boosted_runs import boosted
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.core.adversary import Capability
 from fedleak.core.whole.federation import Federation
@@ -89,3 +90,11 @@ def test_predictions(model, reveal, output):
     settings = PredictionSettings(model=model, reveal=reveal, tree_output=output, n_trees=3)
     federation = unit_federation({"bank": 2, "fintech": 2}, settings)
     check_every_coalition(federation, run_prediction(federation))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"enrolled_records": True}, {"first_tree_alone": True}, {"first_tree_alone": True, "n_trees": 1}]
+)
+def test_boosted_trees(changes):
+    federation = boosted({"bank": 2, "fintech": 3, "shop": 3}, **changes)
+    check_every_coalition(federation, run(federation))

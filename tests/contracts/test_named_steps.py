@@ -6,6 +6,7 @@ import pytest
 from test_defense_scope import FEDERATIONS
 
 import horizontal
+from boosted_runs import boosted
 from federations import run, sealed, sealed_arbiter, vertical
 from fedleak.defenses import DEFENSES
 from fedleak.defenses.inexact_sharing import GaussianNoise
@@ -26,6 +27,7 @@ def steps_seen(result) -> set[str]:
         *FEDERATIONS,
         lambda: vertical(ARBITERED, sealed_arbiter(epochs=1), protocol="vertical-logistic-arbiter"),
         lambda: vertical({"bank": 3, "fintech": 8}, sealed(epochs=1, approximation="cubic")),
+        lambda: boosted({"bank": 3, "fintech": 4}, n_test=5),
         lambda: horizontal.federation(
             {name: horizontal.binary(6, 3, i) for i, name in enumerate(("clinic", "hospital", "lab"))},
             HorizontalLogisticSettings(rounds=2, recovery_threshold=2, dropouts=("lab:1",)),

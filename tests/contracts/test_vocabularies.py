@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from functools import cache
 
@@ -10,6 +11,7 @@ import pytest
 
 import federations
 import horizontal
+from boosted_runs import boosted
 from federations import sealed, sealed_arbiter, vertical
 from fedleak.core.facts import Facts, ProtocolFacts
 from fedleak.core.payload import Array
@@ -24,6 +26,7 @@ from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
+from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings
@@ -72,18 +75,22 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
         ]
     if words is averaging.VOCABULARY:
         return [ran(_summed(), defense=UpdateNoise()), ran(_averaged())]
+    if words is boosting.VOCABULARY:
+        held_out = boosted(TWO, enrolled_records=True, n_test=4)
+        return [ran(held_out), ran(held_out.with_settings(prediction="scores"))]
     assert words is prediction.VOCABULARY, "a new family must have its runs here"
     return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
 
 
 def answers(run: Run) -> list:
-    """Messages that services send, a query each."""
-    rows = Array(np.zeros((1, 8)))
-    return [message for service in run.services.values() for message in service.answer(rows).messages]
+    """Messages that services send, a query each, as wide as they say."""
+    asked = [(service, int(re.findall(r"\d+", service.spec.input)[0])) for service in run.services.values()]
+    return [m for service, width in asked for m in service.answer(Array(np.zeros((1, width)))).messages]
 
 
 def roles(federation: Federation) -> dict:
-    return {**{party.name: party.role for party in federation.parties}, prediction.JOINT_COMPUTATION: "server"}
+    computations = (prediction.JOINT_COMPUTATION, boosting.ROUTING_COMPUTATION)
+    return {**{party.name: party.role for party in federation.parties}, **dict.fromkeys(computations, "server")}
 
 
 @pytest.fixture(params=[words for words in vocabularies() if words.facts], ids=lambda words: words.facts[0].kind)

@@ -275,3 +275,26 @@ def test_ciphertexts_with_scales_of_their_own_are_opened_but_not_computed_with(p
     for compute in (lambda: public.add(scaled, scaled), lambda: select(scaled, [0]), lambda: concatenate([scaled])):
         with pytest.raises(CryptoError, match="one scale; got exponents or signs of their own"):
             compute()
+
+
+@moderately
+@given(data=st.data())
+def test_sums_by_group(private_key: PrivateKey, data: st.DataObject) -> None:
+    values = data.draw(st.lists(short, max_size=8))
+    n_groups = data.draw(st.integers(1, 4))
+    labels = st.lists(st.integers(0, n_groups - 1), min_size=len(values), max_size=len(values))
+    groups = np.array([data.draw(labels) for _ in range(3)], dtype=np.int64).reshape(3, len(values))
+    summed = private_key.public.grouped_sum(private_key.public.encrypt(values, 5), groups, n_groups)
+    assert (summed.shape, summed.fraction_bits) == ((3, n_groups), 5)
+    wanted = [
+        sum(v for v, g in zip(values, grouping, strict=True) if g == group)
+        for grouping in groups
+        for group in range(n_groups)
+    ]
+    assert private_key.decrypt(summed) == residues(wanted, private_key)
+
+
+@pytest.mark.parametrize("groups", [np.array([[0, 3]]), np.array([[0, -1]]), np.array([[0]]), np.array([[0.0, 1.0]])])
+def test_sums_by_groups_that_do_not_fit_are_refused(private_key: PrivateKey, groups: np.ndarray) -> None:
+    with pytest.raises(CryptoError, match="groups must be"):
+        private_key.public.grouped_sum(private_key.public.encrypt([1, 2], 0), groups, 3)

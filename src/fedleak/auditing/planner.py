@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fedleak.trial.decide import Question
 
 OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
-OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
+OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.BINS})
 NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
 
 

@@ -33,6 +33,10 @@ class Capability(StrEnum):
     TREE_MODEL = "a trained decision tree"
     FOREST_MODEL = "a trained forest of votes"
     CONTRIBUTIONS = "what each column contributed to each prediction"
+    NODE_ROWS = "which rows are in each node of the trees"
+    CANDIDATE_SUMS = "sums of gradients for every split that its partners could make"
+    NODE_ROUTING = "which way its partners' nodes send each row"
+    ENROLLED_RECORDS = "a prediction service for records of its own making"
     KNOWN_CELLS = "some of the victim's cells"
     PUBLIC_SAMPLE = "a public sample of similar rows"
 
@@ -106,6 +110,11 @@ class SecretKind(StrEnum):
         "ranges",
         "value ranges",
         "The ranges bracket each of {owner}'s values; every further split narrows them.",
+    )
+    BINS = (  # of each cell the number of its quantile bin; -1 where it is missing
+        "bins",
+        "quantile bins of cells",
+        "The bins bracket each of {owner}'s values between two quantiles, and order its records in every column.",
     )
     IMAGES = "images", "images", "These are the pictures themselves, which {owner} was to keep at home."
     COLUMN_PRODUCTS = (  # of columns, and with the labels, over some parties' rows

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from fedleak.core.errors import BudgetSpentError, NotReplayableError
-from fedleak.core.payload import Payload, digest
+from fedleak.core.payload import UNLESS_GIVEN, Array, Payload, Table, digest
 from fedleak.core.transcript import Message
 
 
@@ -22,6 +22,25 @@ class OracleSpec:
     input: str  # what a query holds, in words
     answer: str  # what comes back, in words
     budget: int | None = None  # number of queries allowed; None is without limit
+    record_budget: int | None = field(default=None, metadata=UNLESS_GIVEN)  # of rows, over all queries
+
+    def check_budget(self, n_asked: int, n_records: int, batch: Payload) -> None:
+        """Before a query, after so many of them with so many rows."""
+        if self.budget is not None and n_asked >= self.budget:
+            raise BudgetSpentError(f"oracle {self.name}: the budget of {self.budget} queries is spent")
+        if self.record_budget is not None and n_records + records_in(batch) > self.record_budget:
+            left = self.record_budget - n_records
+            raise BudgetSpentError(
+                f"oracle {self.name}: the budget of {self.record_budget} records has {left} left; "
+                f"got {records_in(batch)}"
+            )
+
+
+def records_in(query: Payload) -> int:
+    """Rows of a table or an array; anything else is one record."""
+    if isinstance(query, Table):
+        return len(query.ids)
+    return len(query.values) if isinstance(query, Array) and query.values.ndim else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +92,13 @@ class LiveOracle(Oracle):
         self.spec = spec
         self._serve = serve
         self._log: list[Exchange] = []
+        self._n_records = 0
 
     def query(self, batch: Payload) -> Answer:
-        if self.spec.budget is not None and len(self._log) >= self.spec.budget:
-            raise BudgetSpentError(f"oracle {self.spec.name}: the budget of {self.spec.budget} queries is spent")
+        self.spec.check_budget(len(self._log), self._n_records, batch)
         answer = self._serve(batch)
         self._log.append(Exchange(batch, answer))
+        self._n_records += records_in(batch)
         return answer
 
     @property
@@ -95,17 +115,17 @@ class ReplayOracle(Oracle):
         self._waiting: dict[str, list[Answer]] = {}
         for exchange in log:
             self._waiting.setdefault(digest(exchange.query), []).append(exchange.answer)
-        self._asked = 0
+        self._asked = self._n_records = 0
 
     def query(self, batch: Payload) -> Answer:
-        if self.spec.budget is not None and self._asked >= self.spec.budget:
-            raise BudgetSpentError(f"oracle {self.spec.name}: the budget of {self.spec.budget} queries is spent")
+        self.spec.check_budget(self._asked, self._n_records, batch)
         waiting = self._waiting.get(digest(batch))
         if not waiting:
             raise NotReplayableError(
                 f"oracle {self.spec.name}: this query is not in the log; attach a live oracle to ask new questions"
             )
         self._asked += 1
+        self._n_records += records_in(batch)
         return waiting.pop(0)
 
     @property

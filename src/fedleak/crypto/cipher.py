@@ -1,6 +1,6 @@
 """What protocols compute with: additively homomorphic encryption of integers modulo n, elementwise.
 
-A key checks every argument here, once for all ciphers; a cipher implements the six operations on rows of bytes.
+A key checks every argument here, once for all ciphers; a cipher implements the seven operations on rows of bytes.
 Operations other than encryption and ``rerandomise`` are deterministic: what they give must be re-randomised
 before it is sent, or whoever sees it can compare it with what went in.
 """
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedleak.core.arrays import ByteArray
+from fedleak.core.arrays import ByteArray, IntArray
 from fedleak.core.errors import CryptoError, DecryptionError, KeySizeError
 from fedleak.core.payload import CipherArray, Tree
 from fedleak.crypto.fixed_point import IntegerMatrix, Integers, as_integers, as_matrix, check_residues, check_signed
@@ -77,6 +77,20 @@ class PublicKey(ABC):
             raise CryptoError(f"matvec needs one ciphertext a column, shape ({scalars.shape[1]},); got {c.shape}")
         return self._wrap(self._matvec(scalars, c.data), c.fraction_bits + scalar_fraction_bits)
 
+    def grouped_sum(self, c: CipherArray, groups: IntArray, n_groups: int) -> CipherArray:
+        """Sums of ciphertexts by group, for each of several groupings: (groupings, n_groups).
+
+        ``groups`` is (groupings, ciphertexts). The sum of an empty group is zero under no randomness at all:
+        re-randomise what is sent.
+        """
+        self._check(c)
+        if groups.ndim != 2 or groups.shape[1:] != c.shape or groups.dtype.kind not in "iu":
+            raise CryptoError(f"groups must be integers, one a ciphertext, (n, {len(c.data)}); got {groups.shape}")
+        if n_groups < 1 or (groups.size and not (groups.min() >= 0 and groups.max() < n_groups)):
+            raise CryptoError(f"groups must be from 0 to {n_groups - 1}; got others")
+        summed = self._grouped_sum(c.data, groups.tolist(), n_groups)
+        return self._wrap(summed, c.fraction_bits, (len(groups), n_groups))
+
     def rerandomise(self, c: CipherArray) -> CipherArray:
         """The same plaintexts in ciphertexts that cannot be linked to these."""
         self._check(c)
@@ -99,6 +113,9 @@ class PublicKey(ABC):
 
     @abstractmethod
     def _matvec(self, matrix: IntegerMatrix, c: ByteArray) -> ByteArray: ...
+
+    @abstractmethod
+    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int) -> ByteArray: ...
 
     @abstractmethod
     def _rerandomise(self, c: ByteArray) -> ByteArray: ...

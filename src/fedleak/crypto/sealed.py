@@ -115,6 +115,17 @@ class SealedPublicKey(PublicKey):
         plaintexts, randomisers = exact_products(matrix, [signed, [x.randomiser for x in envelopes]])
         return self._seal(list(zip(plaintexts, randomisers, strict=True)))
 
+    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int) -> ByteArray:
+        envelopes = self._open(c)
+        contents: list[tuple[int, int]] = []
+        for grouping in groups:
+            plaintexts, randomisers = [0] * n_groups, [0] * n_groups
+            for group, (plaintext, randomiser) in zip(grouping, envelopes, strict=True):
+                plaintexts[group] += plaintext
+                randomisers[group] += randomiser
+            contents += zip(plaintexts, randomisers, strict=True)
+        return self._seal(contents)
+
     def _rerandomise(self, c: ByteArray) -> ByteArray:
         return self._vault.put([Envelope(x.plaintext, _fresh()) for x in self._open(c)])
 

@@ -24,6 +24,7 @@ REAL_VALUED = frozenset(
         SecretKind.COLUMN_PRODUCTS,
         SecretKind.RECORDS,
         SecretKind.THRESHOLDS,
+        SecretKind.BINS,
         SecretKind.IMAGES,
     }
 )

@@ -17,7 +17,9 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
 from fedleak.core.payload import ARRAY_KINDS, ModelSpec
-from fedleak.models import opaque, score_models, tree_models
+from fedleak.models import boosted_model, opaque, score_models, tree_models
+from fedleak.models.boosted_model import BoostedModel
+from fedleak.models.boosting.losses import Objective
 from fedleak.models.model import FORMAT_VERSION, Model, columns_of
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
@@ -35,6 +37,7 @@ def interpret(spec: ModelSpec) -> Model:
         tree_models.TREE_KIND: _tree,
         tree_models.FOREST_KIND: _forest,
         score_models.NETWORK_KIND: _network,
+        boosted_model.BOOSTED_KIND: _boosted,
     }
     if spec.kind == opaque.KIND:
         raise UnreadableModelError(opaque.NOT_STORED)
@@ -73,6 +76,29 @@ def _network(spec: ModelSpec) -> NetworkModel:
         tuple(_floats(spec, f"weights{i}") for i in range(n_layers)),
         tuple(_floats(spec, f"bias{i}") for i in range(n_layers)),
         _choice(spec, "link", Link),
+    )
+
+
+MAX_SCORES = 10_000
+
+
+def _boosted(spec: ModelSpec) -> BoostedModel:
+    n_scores, first = spec.config.get("n_scores"), spec.config.get("first_score")
+    if not isinstance(n_scores, int) or not 1 <= n_scores <= MAX_SCORES or not isinstance(first, int | float):
+        raise InputError(f"boosted trees must have n_scores from 1 to {MAX_SCORES} and a first_score; got {n_scores!r}")
+    return BoostedModel(
+        columns_of(spec.config),
+        left=_integers(spec, "left"),
+        right=_integers(spec, "right"),
+        feature=_integers(spec, "feature"),
+        threshold=_floats(spec, "threshold"),
+        missing_left=_array(spec, "missing_left").astype(bool),
+        weight=_floats(spec, "weight"),
+        sizes=_integers(spec, "sizes"),
+        score_of_tree=_integers(spec, "score_of_tree"),
+        objective=_choice(spec, "objective", Objective),
+        n_scores=n_scores,
+        first_score=float(first),
     )
 
 

@@ -52,6 +52,7 @@ PROTOCOLS: Registry[Protocol] = Registry(
             "fedleak.protocols.prediction.vertical_prediction:VerticalPrediction",
             ("prediction",),
         ),
+        Entry("secureboost", "fedleak.protocols.boosting.secureboost:SecureBoost", ("hetero-sbt",)),
         Entry("captured", "fedleak.protocols.captured.captured:CapturedRun"),
     ],
     group="fedleak.protocols",

@@ -15,6 +15,7 @@ from fedleak.core.facts import EXACT, SIGMOIDS, Facts
 from fedleak.core.payload import CipherArray
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, RecordName, Step
 from fedleak.protocols.averaging import vocabulary as averaging
+from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.captured.holdings import CoalitionHoldings, Holdings
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.prediction import vocabulary as prediction
@@ -50,7 +51,7 @@ def _linear_residual(_: CoalitionHoldings, facts: Facts) -> bool:
 
 def _ciphertexts(own: CoalitionHoldings, _: Facts) -> bool:
     shared = (linear.ENCRYPTED_SCORE, linear.ENCRYPTED_RESIDUAL)
-    return any(own.gets(step, CipherArray) for step in shared)
+    return any(own.gets(step, CipherArray) for step in shared) or own.gets(boosting.ENCRYPTED_GRADIENTS)
 
 
 def _decryption_key(own: CoalitionHoldings, _: Facts) -> bool:
@@ -99,7 +100,8 @@ RULES = (
     Rule(Capability.BATCH_IDS, f"a message `{linear.BATCH}`", _gets(linear.BATCH)),
     Rule(
         Capability.CIPHERTEXTS,
-        f"ciphertexts received at `{linear.ENCRYPTED_SCORE}` or `{linear.ENCRYPTED_RESIDUAL}`",
+        f"ciphertexts received at `{linear.ENCRYPTED_SCORE}`, `{linear.ENCRYPTED_RESIDUAL}` or "
+        f"`{boosting.ENCRYPTED_GRADIENTS}`",
         _ciphertexts,
     ),
     Rule(
@@ -124,8 +126,16 @@ RULES = (
     Rule(
         Capability.PREDICTION_SERVICE,
         "a service that can still be asked: a capture has none",
-        lambda own, _: own.may_ask,
+        lambda own, facts: own.may_ask and not facts.of(boosting.BoostingFacts).enrolled_records,
     ),
+    Rule(
+        Capability.ENROLLED_RECORDS,
+        "such a service, and the public fact `enrolled_records`",
+        lambda own, facts: own.may_ask and bool(facts.of(boosting.BoostingFacts).enrolled_records),
+    ),
+    Rule(Capability.NODE_ROWS, f"a message `{boosting.NODE_ROWS}`", _gets(boosting.NODE_ROWS)),
+    Rule(Capability.CANDIDATE_SUMS, f"a message `{boosting.CANDIDATE_SUMS}`", _gets(boosting.CANDIDATE_SUMS)),
+    Rule(Capability.NODE_ROUTING, f"a message `{boosting.ROUTING}`", _gets(boosting.ROUTING)),
     Rule(Capability.LINEAR_MODEL, "a model received of kind `linear`", _model_of_kind("linear")),
     Rule(Capability.TREE_MODEL, "a model received of kind `tree`", _model_of_kind("tree")),
     Rule(

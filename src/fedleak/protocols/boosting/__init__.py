@@ -1,0 +1,1 @@
+"""Vertical gradient-boosted trees."""
