@@ -77,7 +77,7 @@ class CellMetric(Metric):
             return None
         cells = np.mean([self.cell_scores(answer, truth, unknown) for answer in answered.answers], axis=0)
         baseline = self.baseline(truth, unknown)
-        if answered.up_to & {Symmetry.ROW_ORDER, Symmetry.COLUMN_ORDER}:
+        if answered.up_to & {Symmetry.ROW_ORDER, Symmetry.COLUMN_ORDER, Symmetry.CLASS_NAMES}:
             chance = self._matched_chance(answered, rng.spawn(1)[0])
             baseline = max(baseline, chance) if self.better is Better.HIGHER else min(baseline, chance)
         return self.score_of(cells, baseline, unknown, rng)

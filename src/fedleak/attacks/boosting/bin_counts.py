@@ -16,7 +16,7 @@ from fedleak.attacks.boosting.subset_sums import count_ranges
 from fedleak.core.arrays import BoolArray, IntArray
 
 UNKNOWN = -1
-BUDGETS = (3_000, 100_000)  # ways that half of a node may have; the first is enough nearly always
+BUDGETS = (3_000, 30_000)  # ways that half of a node may have; the first is enough nearly always
 
 
 def proved_counts(system: HistogramSystem, budgets: tuple[int, ...] = BUDGETS) -> IntArray:
@@ -48,7 +48,7 @@ class _Search:
                 self._leave_out_heavy(bin_)
                 for node in range(len(self.members)):
                     self._enumerate(node, bin_, budget)
-                self._eliminate(bin_)
+                self._eliminate(bin_, budget)
 
     def _put(self, group: int, bin_: int, count: int) -> None:
         if self.counts[group, bin_] != UNKNOWN:
@@ -122,14 +122,15 @@ class _Search:
             self.joint[bin_][tuple(int(group) for group in groups)] = count
             self.waiting[bin_] = True
 
-    def _eliminate(self, bin_: int) -> None:
+    def _eliminate(self, bin_: int, budget: int) -> None:
         groups = np.flatnonzero(self.counts[:, bin_] == UNKNOWN)
         if not len(groups):
             return
         joint, joint_counts = self._joint_equations(groups, bin_)
         matrix = np.concatenate([self.system.g[:, groups], self.system.h[:, groups], joint])
         right = np.concatenate([self.rest_g[:, bin_], self.rest_h[:, bin_], joint_counts])
-        for position, count in zip(*fixed_unknowns(matrix, right), strict=True):
+        found = fixed_unknowns(matrix, right, self.left[groups], budget)
+        for position, count in zip(*found, strict=True):
             self._put(int(groups[position]), bin_, int(count))
 
     def _joint_equations(self, groups: IntArray, bin_: int) -> tuple[IntArray, IntArray]:
