@@ -131,7 +131,9 @@ def _routed(facts: Facts) -> Condition:
 def _unbounded(facts: Facts) -> Condition:
     statement = "the service answers as often as asked"
     own = facts.of(BoostingFacts)
-    limits = [f"{limit} {what}" for limit, what in ((own.query_budget, "queries"), (own.record_budget, "records")) if limit]
+    limits = [
+        f"{limit} {what}" for limit, what in ((own.query_budget, "queries"), (own.record_budget, "records")) if limit
+    ]
     if limits:
         return Condition(statement, State.UNKNOWN, f"at most {' and '.join(limits)}")
     return Condition(statement, State.HOLDS, "no budget")

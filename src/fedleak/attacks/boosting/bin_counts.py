@@ -43,7 +43,7 @@ class _Search:
     def sweep(self, budget: int) -> None:
         self.waiting[:] = True
         while self.waiting.any():
-            for bin_ in np.flatnonzero(self.waiting):
+            for bin_ in np.flatnonzero(self.waiting).tolist():
                 self.waiting[bin_] = False
                 self._leave_out_heavy(bin_)
                 for node in range(len(self.members)):
@@ -72,7 +72,7 @@ class _Search:
         """All rows placed: none elsewhere. One bin left: the remaining rows are there."""
         open_bins = np.flatnonzero(self.counts[group] == UNKNOWN)
         if len(open_bins) and self.left[group] == 0:
-            for bin_ in open_bins:
+            for bin_ in open_bins.tolist():
                 self._write(group, bin_, 0)
         elif len(open_bins) == 1:
             self._write(group, int(open_bins[0]), int(self.left[group]))

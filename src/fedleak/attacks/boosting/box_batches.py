@@ -47,7 +47,7 @@ class _Way:
 
 def box_batch(brackets: Brackets, epsilon: float, n_records: int, rng: np.random.Generator) -> FloatArray:
     widths = brackets.widths()
-    ways = {number: _way(brackets, number) for number in np.flatnonzero(widths > epsilon)}
+    ways = {number: _way(brackets, number) for number in np.flatnonzero(widths > epsilon).tolist()}
     needs = _needs(widths, epsilon, brackets.ranges)
     credit = np.zeros(len(widths))
     boxes = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.boosting.bin_counts import BUDGETS, UNKNOWN, proved_counts
+from fedleak.attacks.boosting.bin_counts import BUDGETS, proved_counts
 from fedleak.attacks.boosting.histogram_system import HistogramSystem, InconsistentSumsError, histogram_system
 from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, column_sums, trees_of_partner
 from fedleak.attacks.verdicts import from_assessment
@@ -51,7 +51,7 @@ def placed_column(n_rows: int, trees: list[TreeOfPartner], column: int, budgets:
 
 def _placed(system: HistogramSystem, counts: IntArray, *, last_missing: bool) -> PlacedColumn:
     """A group is placed where all its rows are in one bin; where they are proved to be in several, nobody can."""
-    whole = counts == system.sizes[:, None]
+    whole = np.asarray(counts == system.sizes[:, None])
     bins = np.where(whole.any(axis=1), np.argmax(whole, axis=1), np.nan)
     if last_missing:
         bins[bins == system.n_bins - 1] = MISSING_BIN

@@ -52,7 +52,7 @@ class HistogramSystem(Value):
 
     @property
     def n_bins(self) -> int:
-        return self.sums.shape[1]
+        return int(self.sums.shape[1])
 
     @property
     def n_groups(self) -> int:

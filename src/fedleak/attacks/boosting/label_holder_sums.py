@@ -15,6 +15,7 @@ from fedleak.attacks.boosting.histogram_system import NodeSums
 from fedleak.core.arrays import AnyArray, BoolArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array, Payload, Tree
+from fedleak.core.steps import LABELS
 from fedleak.core.transcript import Message, Record
 from fedleak.core.view import View
 from fedleak.protocols.boosting import vocabulary as boosting
@@ -43,7 +44,7 @@ class ColumnOrder:
 
 def trees_of_partner(view: View, partner: str) -> tuple[IntArray, dict[int, TreeOfPartner]]:
     """Ids of all rows, and the trees in which the partner took part, by number."""
-    ids = np.asarray(view.table(boosting.LABELS).ids, dtype=np.int64)
+    ids = np.asarray(view.table(LABELS).ids, dtype=np.int64)
     seen = _Seen(view, partner, {int(row): number for number, row in enumerate(ids)})
     found = {number: seen.tree(number) for number in sorted(seen.candidates) if number in seen.gradients}
     if not found:

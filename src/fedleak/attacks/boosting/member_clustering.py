@@ -18,6 +18,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
+from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.theory.boosted_trees import MembersOfNodes
@@ -45,9 +46,7 @@ def indicators(groupings: list[IntArray]) -> FloatArray:
     return np.asarray(found / np.sqrt(np.maximum(found.sum(axis=0), 1.0)))
 
 
-def spectral_classes(
-    links: FloatArray, n_classes: int, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray]:
+def spectral_classes(links: FloatArray, n_classes: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     """Ng, Jordan and Weiss 2002 on the graph links links^T: the class of each row, and how sure it is.
 
     How sure: 1/2 halfway between the two nearest centres, 1 at one of them.
@@ -109,7 +108,7 @@ class MemberClustering(Attack):
     own_weight: float = 0.3  # of the own columns' clusters beside a tree
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        own = view.table(boosting.FEATURES, view.coalition[0])
+        own = view.table(FEATURES, view.coalition[0])
         ids, features = np.asarray(own.ids, dtype=np.int64), np.asarray(own.values, dtype=np.float64)
         trees = last_nodes(view, ids)
         n_classes = view.facts.of(boosting.BoostingFacts).n_classes

@@ -71,7 +71,7 @@ def _dependent(equation: IntArray, free: IntArray, ways: IntArray) -> IntArray:
     for position, count in zip(free, ways.T, strict=True):  # one at a time: products stay below 2^62
         if equation[position]:
             taken = (taken + equation[position] * count) % PRIME
-    return (equation[-1] - taken) % PRIME
+    return np.asarray((equation[-1] - taken) % PRIME)
 
 
 def _reduced(work: IntArray) -> IntArray:

@@ -16,6 +16,7 @@ from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.oracle import Answer, Oracle
 from fedleak.core.payload import Array, Payload, Texts, Tree
+from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.protocols.boosting import vocabulary as boosting
 
@@ -98,7 +99,7 @@ def routing_oracle(view: View) -> Oracle:
 
 
 def _ranges(view: View, owners: Sequence[str]) -> FloatArray:
-    own = np.asarray(view.table(boosting.FEATURES, owners[0]).values, dtype=np.float64)
+    own = np.asarray(view.table(FEATURES, owners[0]).values, dtype=np.float64)
     parts = [np.column_stack([np.nanmin(own, axis=0), np.nanmax(own, axis=0)])] if own.shape[1] else []
     return np.concatenate([*parts, *(_declared(view, partner) for partner in owners[1:])])
 

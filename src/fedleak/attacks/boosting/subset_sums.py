@@ -94,4 +94,4 @@ def _runs(low: IntArray, high: IntArray) -> IntArray:
     """low..high-1 of each pair, one after the other."""
     lengths = high - low
     starts = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) - np.repeat(starts - low, lengths)
+    return np.asarray(np.arange(int(lengths.sum())) - np.repeat(starts - low, lengths))
