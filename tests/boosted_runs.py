@@ -8,6 +8,10 @@ import numpy as np
 
 from federations import vertical
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.run import Run
+from fedleak.models.boosted_model import BoostedModel
+from fedleak.models.boosting.losses import Objective
+from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.boosting.boosting_settings import SecureBoostSettings
 
 QUICK = {"cipher": "sealed", "key_bits": 1024, "n_trees": 3, "depth": 3, "bins": 8}
@@ -48,3 +52,32 @@ def _held_out(party: Party, n_rows: int) -> Party:
         for rows in (slice(n_rows), slice(n_rows, None))
     ]
     return replace(party, train=parts[0], test=parts[1])
+
+
+def model_of(result: Run) -> BoostedModel:
+    """The whole model, from what all parties kept of it."""
+    held = next(record.value.items for record in result.locals["bank"] if record.name == boosting.TREES.name)
+    names = held["owners"].values
+    columns = {name: next(r.value.columns for r in result.locals[name] if r.name == "features") for name in names}
+    offsets = dict(zip(names, np.cumsum([0, *(len(columns[name]) for name in names)]), strict=False))
+    starts = np.concatenate([[0], np.cumsum(held["sizes"].values)[:-1]])
+    whole = {name: np.full(len(held["left"].values), empty) for name, empty in EMPTY.items()}
+    for name in names:
+        splits = next(record.value.values for record in result.locals[name] if record.name == boosting.SPLITS.name)
+        for tree, node, column, threshold, missing_left in splits:
+            place = int(starts[int(tree)] + node)
+            whole["feature"][place] = offsets[name] + int(column)
+            whole["threshold"][place], whole["missing_left"][place] = threshold, bool(missing_left)
+    own = result.transcript.facts.of(boosting.BoostingFacts)
+    alike = {name: held[name].values for name in ("left", "right", "weight", "sizes", "score_of_tree")}
+    return BoostedModel(
+        tuple(column for name in names for column in columns[name]),
+        **alike,
+        **whole,
+        objective=Objective(own.objective),
+        n_scores=own.n_classes if own.objective == "softmax" else 1,
+        first_score=held["first_score"].value,
+    )
+
+
+EMPTY = {"feature": -1, "threshold": np.nan, "missing_left": False}

@@ -284,10 +284,12 @@ def test_sums_by_group(private_key: PrivateKey, data: st.DataObject) -> None:
     n_groups = data.draw(st.integers(1, 4))
     labels = st.lists(st.integers(0, n_groups - 1), min_size=len(values), max_size=len(values))
     groups = np.array([data.draw(labels) for _ in range(3)], dtype=np.int64).reshape(3, len(values))
-    summed = private_key.public.grouped_sum(private_key.public.encrypt(values, 5), groups, n_groups)
+    n_running = data.draw(st.integers(0, n_groups))
+    c = private_key.public.encrypt(values, 5)
+    summed = private_key.public.grouped_sum(c, groups, n_groups, n_running=n_running)
     assert (summed.shape, summed.fraction_bits) == ((3, n_groups), 5)
     wanted = [
-        sum(v for v, g in zip(values, grouping, strict=True) if g == group)
+        sum(v for v, g in zip(values, grouping, strict=True) if g == group or g < group < n_running)
         for grouping in groups
         for group in range(n_groups)
     ]
@@ -298,3 +300,8 @@ def test_sums_by_group(private_key: PrivateKey, data: st.DataObject) -> None:
 def test_sums_by_groups_that_do_not_fit_are_refused(private_key: PrivateKey, groups: np.ndarray) -> None:
     with pytest.raises(CryptoError, match="groups must be"):
         private_key.public.grouped_sum(private_key.public.encrypt([1, 2], 0), groups, 3)
+
+
+def test_sums_that_run_over_more_than_there_is_are_refused(private_key: PrivateKey) -> None:
+    with pytest.raises(CryptoError, match="n_running must be from 0 to the 3 groups; got 4"):
+        private_key.public.grouped_sum(private_key.public.encrypt([1], 0), np.array([[0]]), 3, n_running=4)

@@ -207,7 +207,7 @@ def test_max_rows_is_spread_over_the_table() -> None:
     ("changes", "message"),
     [
         ({"scaling": "standrad"}, 'scaling must be one of "none".*; got \'standrad\'. Did you mean "standard"'),
-        ({"missing": "median"}, 'missing must be one of "error", "mean", "drop"; got \'median\''),
+        ({"missing": "median"}, 'missing must be one of "error", "mean", "drop", "keep"; got \'median\''),
         ({"categorical": "onehot"}, 'Did you mean "one-hot"'),
         ({"task": "clustering"}, "task must be one of"),
         ({"max_rows": 0}, "max_rows must be at least 1; got 0"),

@@ -108,3 +108,11 @@ def test_the_notebook_runs_and_holds_no_output(
     assert "residual-recovery on residuals -> exact" in shown
     assert "residual-sign on labels of bank -> unknown" in shown
     assert "residual-sign labels of bank leak high auc 1.000" in shown
+
+
+def test_the_script_on_boosted_trees_shows_what_parties_see(capsys: pytest.CaptureFixture[str]) -> None:
+    found = runpy.run_path(str(EXAMPLES / "boosted_trees.py"))
+    assert found["hops"] > 0
+    told = capsys.readouterr().out
+    assert "bank receives setup.gradient-key (1), train.candidate-sums" in told
+    assert "partner receives setup.gradient-key (1), train.chosen-split" in told

@@ -37,6 +37,8 @@ from fedleak.protocols import PROTOCOLS
 def build_federation(scenario: Scenario, table: EncodedTable | None = None) -> Federation:
     """Load the table, unless it is here already, and deal it out."""
     table = table or load_table(scenario.data, folder=scenario.folder)
+    if np.isnan(table.values).any() and not PROTOCOLS.get(scenario.protocol).takes_missing:
+        raise ScenarioError(f'data.missing must be "mean" or "drop" for {scenario.protocol}; got missing cells kept')
     rng, test_share = public_stream(scenario.seed, "split"), scenario.partition.test_share
     if scenario.partition.by == "rows":
         members = split_horizontal(table, ByRowRatio(_row_shares(scenario)), test_share=test_share, rng=rng)
@@ -186,7 +188,8 @@ def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
     found = []
     for index, name in enumerate(party.columns):
         values = flat_rows(party.train.features)[:, index]
-        low, high = (float(values.min()), float(values.max())) if spec.ranges else (None, None)
+        values = values[~np.isnan(values)]
+        low, high = (float(values.min()), float(values.max())) if spec.ranges and len(values) else (None, None)
         known = KnownColumn(party.name, name, low=low, high=high)
         found.append(_with_kind(known, values) if spec.kinds else known)
     return found

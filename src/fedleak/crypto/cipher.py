@@ -77,10 +77,11 @@ class PublicKey(ABC):
             raise CryptoError(f"matvec needs one ciphertext a column, shape ({scalars.shape[1]},); got {c.shape}")
         return self._wrap(self._matvec(scalars, c.data), c.fraction_bits + scalar_fraction_bits)
 
-    def grouped_sum(self, c: CipherArray, groups: IntArray, n_groups: int) -> CipherArray:
+    def grouped_sum(self, c: CipherArray, groups: IntArray, n_groups: int, *, n_running: int = 0) -> CipherArray:
         """Sums of ciphertexts by group, for each of several groupings: (groupings, n_groups).
 
-        ``groups`` is (groupings, ciphertexts). The sum of an empty group is zero under no randomness at all:
+        ``groups`` is (groupings, ciphertexts). Of the first ``n_running`` groups each sum has those before it in it.
+        The sum of an empty group is zero under no randomness at all:
         re-randomise what is sent.
         """
         self._check(c)
@@ -88,7 +89,9 @@ class PublicKey(ABC):
             raise CryptoError(f"groups must be integers, one a ciphertext, (n, {len(c.data)}); got {groups.shape}")
         if n_groups < 1 or (groups.size and not (groups.min() >= 0 and groups.max() < n_groups)):
             raise CryptoError(f"groups must be from 0 to {n_groups - 1}; got others")
-        summed = self._grouped_sum(c.data, groups.tolist(), n_groups)
+        if not 0 <= n_running <= n_groups:
+            raise CryptoError(f"n_running must be from 0 to the {n_groups} groups; got {n_running}")
+        summed = self._grouped_sum(c.data, groups.tolist(), n_groups, n_running)
         return self._wrap(summed, c.fraction_bits, (len(groups), n_groups))
 
     def rerandomise(self, c: CipherArray) -> CipherArray:
@@ -115,7 +118,7 @@ class PublicKey(ABC):
     def _matvec(self, matrix: IntegerMatrix, c: ByteArray) -> ByteArray: ...
 
     @abstractmethod
-    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int) -> ByteArray: ...
+    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int, n_running: int) -> ByteArray: ...
 
     @abstractmethod
     def _rerandomise(self, c: ByteArray) -> ByteArray: ...

@@ -84,7 +84,7 @@ class PaillierPublicKey(PublicKey):
     def _matvec(self, matrix: IntegerMatrix, c: ByteArray) -> ByteArray:
         return self._store(matrix_product(self._group, matrix, self.load(c)))
 
-    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int) -> ByteArray:
+    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int, n_running: int) -> ByteArray:
         """From bytes once and back once: the additions between are on integers, a third of the time."""
         n_squared, values = self._group.n_squared, self.load(c)
         found: list[Mpz] = []
@@ -92,6 +92,8 @@ class PaillierPublicKey(PublicKey):
             sums = [Mpz(1)] * n_groups
             for group, value in zip(grouping, values, strict=True):
                 sums[group] = sums[group] * value % n_squared
+            for group in range(1, n_running):
+                sums[group] = sums[group - 1] * sums[group] % n_squared
             found += sums
         return self._store(found)
 

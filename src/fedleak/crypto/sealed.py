@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -115,7 +116,7 @@ class SealedPublicKey(PublicKey):
         plaintexts, randomisers = exact_products(matrix, [signed, [x.randomiser for x in envelopes]])
         return self._seal(list(zip(plaintexts, randomisers, strict=True)))
 
-    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int) -> ByteArray:
+    def _grouped_sum(self, c: ByteArray, groups: list[list[int]], n_groups: int, n_running: int) -> ByteArray:
         envelopes = self._open(c)
         contents: list[tuple[int, int]] = []
         for grouping in groups:
@@ -123,6 +124,8 @@ class SealedPublicKey(PublicKey):
             for group, (plaintext, randomiser) in zip(grouping, envelopes, strict=True):
                 plaintexts[group] += plaintext
                 randomisers[group] += randomiser
+            for sums in (plaintexts, randomisers):
+                sums[:n_running] = accumulate(sums[:n_running])
             contents += zip(plaintexts, randomisers, strict=True)
         return self._seal(contents)
 

@@ -70,7 +70,7 @@ def encode_column(
     present = numbers[~absent]
     n_missing = _checked_missing(column.name, absent, missing)
     kind = _kind_of(present)
-    fill = _fill_number(present, kind) if n_missing else None
+    fill = _fill_number(present, kind) if n_missing and missing != "keep" else None
     values = np.where(absent, fill, numbers) if fill is not None else numbers
     return (_numeric(values, column.name, kind, n_missing, fill),)
 
@@ -80,7 +80,7 @@ def _checked_missing(name: str, absent: AnyArray, missing: MissingPolicy) -> int
     if n_missing and missing == "error":
         raise DataError(
             f"column {name!r} must have no missing cells; got {n_missing} of {len(absent)}. "
-            'Set missing = "mean" to fill them or missing = "drop" to leave those rows out'
+            'Set missing = "mean" to fill them, missing = "drop" to leave those rows out, or missing = "keep"'
         )
     if n_missing == len(absent):
         raise DataError(f'column {name!r} must have some cells; got none at all. Leave it out with drop = ["{name}"]')
@@ -123,7 +123,7 @@ def _fill_number(present: FloatArray, kind: ColumnKind) -> float:
 
 def _numeric(values: FloatArray, name: str, kind: ColumnKind, n_missing: int, fill: float | None) -> NumericColumn:
     encoding = ColumnEncoding(
-        name, name, kind, float(values.min()), float(values.max()), n_missing=n_missing, filled_with=fill
+        name, name, kind, float(np.nanmin(values)), float(np.nanmax(values)), n_missing=n_missing, filled_with=fill
     )
     return NumericColumn(values, encoding)
 
@@ -136,11 +136,12 @@ def _encode_categories(
         _check_not_numbers_in_disguise(column)
     categories, codes = category_codes(column)
     fill = None
-    if n_missing:
+    if n_missing and missing != "keep":
         fill = float(np.argmax(np.bincount(codes[codes >= 0])))
         codes = np.where(codes < 0, int(fill), codes)
+    numbers = np.where(codes < 0, np.nan, codes.astype(np.float64))
     kind = ColumnKind.BINARY if len(categories) == 2 else ColumnKind.INTEGER
-    ordinal = _numeric(codes.astype(np.float64), column.name, kind, n_missing, fill)
+    ordinal = _numeric(numbers, column.name, kind, n_missing, fill)
     ordinal = replace(ordinal, encoding=replace(ordinal.encoding, categories=categories))
     return (ordinal,) if mode == "ordinal" or len(categories) <= 2 else _one_hot(ordinal)
 
@@ -163,7 +164,7 @@ def _one_hot(ordinal: NumericColumn) -> tuple[NumericColumn, ...]:
         )
     hot = []
     for code, level in enumerate(encoding.categories):
-        values = (ordinal.values == code).astype(np.float64)
+        values = np.where(np.isnan(ordinal.values), np.nan, ordinal.values == code)
         one = replace(
             encoding, column=f"{encoding.source}={level}", kind=ColumnKind.BINARY, low=0.0, high=1.0, level=level
         )

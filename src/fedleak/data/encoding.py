@@ -251,19 +251,19 @@ def scale_columns(
     shift, scale = np.zeros(values.shape[1]), np.full(values.shape[1], peak)
     with np.errstate(all="ignore"):  # extreme columns are reported by name below
         if "standard" in steps:
-            shift, scale = values.mean(axis=0), values.std(axis=0)
-        elif "minmax" in steps:
-            shift, scale = values.min(axis=0), np.ptp(values, axis=0)
-        constant = values.min(axis=0) == values.max(axis=0)
+            shift, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        if "minmax" in steps:
+            shift, scale = low, high - low
         if steps[0] in ("standard", "minmax"):
-            shift, scale = np.where(constant, values[0], shift), np.where(constant, 1.0, scale)
+            shift, scale = np.where(low == high, low, shift), np.where(low == high, 1.0, scale)
         _check_scales(shift, scale, encodings)
         scaled = (values - shift) / scale
         if "max-row-norm" in steps:
-            longest = largest_row_norm(scaled)
+            longest = largest_row_norm(np.nan_to_num(scaled, nan=0.0))
             scale = scale * (longest if longest > 0 else 1.0)
             scaled = (values - shift) / scale
-        _check_scales(np.abs(scaled).max(axis=0), scale, encodings)
+        _check_scales(np.nanmax(np.abs(scaled), axis=0), scale, encodings)
     return scaled, tuple(
         replace(encoding, shift=float(shift[i]), scale=float(scale[i])) for i, encoding in enumerate(encodings)
     )

@@ -9,7 +9,7 @@ from fedleak.core.errors import DataError, listed, nearest
 from fedleak.core.whole.federation import setting
 
 TaskName = Literal["binary", "multiclass", "regression", "none"]
-MissingPolicy = Literal["error", "mean", "drop"]
+MissingPolicy = Literal["error", "mean", "drop", "keep"]
 ScalingName = Literal[
     "none",
     "standard",
@@ -43,7 +43,8 @@ class EncodingOptions:
     missing: MissingPolicy = setting(
         "error",
         "what a missing cell does: stop with an error; be filled with its column's mean (integers: rounded mean; "
-        "categories and two-valued columns: the most frequent value); or drop its row",
+        "categories and two-valued columns: the most frequent value); drop its row; or stay missing, for "
+        "protocols that can do with it (secureboost)",
         choices=get_args(MissingPolicy),
     )
     scaling: ScalingName = setting(

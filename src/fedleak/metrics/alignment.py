@@ -49,10 +49,12 @@ def told(values: FloatArray) -> FloatArray:
 
 
 def unknown_cells(secret: Secret, truth: SecretValues, knowledge: Knowledge) -> BoolArray:
-    """True for the cells that count: those that the adversary did not know beforehand."""
+    """True for the cells that count: those that the adversary did not know beforehand. A missing cell, NaN in the
+    truth, has no value to find."""
+    there = ~np.isnan(truth.values)
     if secret.kind not in OF_OWN_CELLS:
-        return np.ones(truth.values.shape, dtype=np.bool_)
-    return ~knowledge.cell_mask(secret.owner, truth.ids, truth.cell_shape)
+        return there
+    return there & ~knowledge.cell_mask(secret.owner, truth.ids, truth.cell_shape)
 
 
 def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fedleak.core.adversary import SecretKind
@@ -106,12 +108,22 @@ class MeanError(CellMetric):
         return real_valued(kind, truth)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
-        filled = np.where(np.isnan(cells), np.median(truth.values, axis=0), cells)
+        filled = np.where(np.isnan(cells), _of_present(np.median, truth), cells)
         return np.asarray(np.abs(filled - truth.values) / _spread(truth))
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         nothing = np.full(truth.values.shape, np.nan)
         return float(self.cell_scores(nothing, truth, unknown)[unknown].mean())
+
+
+def _of_present(middle: Callable[..., FloatArray], truth: SecretValues) -> FloatArray:
+    """The middle of each column; a missing cell counts nowhere."""
+    absent = np.isnan(truth.values)
+    if not absent.any():
+        return np.asarray(middle(truth.values, axis=0))
+    columns = flat_rows(truth.values).T
+    found = [float(middle(column[~np.isnan(column)])) if not np.isnan(column).all() else 0.0 for column in columns]
+    return np.array(found).reshape(truth.cell_shape)
 
 
 def _spread(truth: SecretValues) -> FloatArray:
@@ -140,7 +152,7 @@ class SquaredError(CellMetric):
 
 def squared_errors(cells: FloatArray, truth: SecretValues) -> FloatArray:
     """Of every cell, as shares of the range squared; the column's mean where there is no guess."""
-    filled = np.where(np.isnan(cells), truth.values.mean(axis=0), cells)
+    filled = np.where(np.isnan(cells), _of_present(np.mean, truth), cells)
     return np.asarray(((filled - truth.values) / _spread(truth)) ** 2)
 
 

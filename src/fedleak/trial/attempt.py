@@ -112,7 +112,7 @@ def exhibit_of(answered: Answered) -> Exhibit:
     cells = answered.answers[0]
     if cells.ndim in IMAGE_AXES:
         return _image_exhibit(cells, answered.truth)
-    told = np.flatnonzero(np.isfinite(cells))
+    told = np.flatnonzero(np.isfinite(cells) & ~np.isnan(answered.truth.values))  # a missing cell shows nothing
     chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_CELLS)).astype(np.int64)]
     true: FloatArray = answered.truth.values.ravel()[chosen]
     return Exhibit(true, cells.ravel()[chosen])

@@ -24,6 +24,7 @@ class Protocol(ABC):
     reference: ClassVar[Reference]
     settings_type: ClassVar[type[Settings]]
     roles: ClassVar[frozenset[Role]]  # the roles that a federation of this protocol has
+    takes_missing: ClassVar[bool] = False  # cells may be missing (NaN)
     shaped_cells: ClassVar[bool] = False  # takes images as they are; otherwise they come as tables of named pixels
     named_steps: ClassVar[frozenset[Step[Any]]]  # where its messages and records arise, and hooks may act
     replays: ClassVar[bool] = False  # its runs took place elsewhere: no scenario describes one, no defense changes it

@@ -48,7 +48,7 @@ class ByCorrelation:
 
 def absolute_correlation(table: EncodedTable) -> FloatArray:
     """|Pearson correlation| between raw columns: the largest over their encoded columns; 0 for a constant column."""
-    centred = table.values - table.values.mean(axis=0)
+    centred = np.nan_to_num(table.values - np.nanmean(table.values, axis=0))  # a missing cell as the mean
     centred[:, [encoding.is_constant for encoding in table.encoding]] = 0.0
     lengths = np.linalg.norm(centred, axis=0)
     unit = centred / np.where(lengths > 0, lengths, 1.0)

@@ -164,19 +164,12 @@ def left_sums(key: PublicKey, c: CipherArray, groups: IntArray, n_groups: int, l
     """Of each candidate, the sum over the rows that it sends left: running sums over the bins of its column."""
     if not len(listed):
         return select(c, [])
-    sums, n_columns = key.grouped_sum(c, groups, n_groups), len(groups)
-
-    def of_bin(number: int) -> CipherArray:
-        return select(sums, range(number, n_columns * n_groups, n_groups))
-
-    running = [of_bin(0)]
-    for bin_number in range(1, int(listed.cut.max()) + 1):
-        running.append(key.add(running[-1], of_bin(bin_number)))
-    found = select(concatenate(running), (listed.cut * n_columns + listed.column).tolist())
+    sums = key.grouped_sum(c, groups, n_groups, n_running=n_groups - 1)  # the last group is of missing cells
+    found = select(sums, (listed.column * n_groups + listed.cut).tolist())
     with_missing = np.flatnonzero(listed.missing_left)
     if not len(with_missing):
         return found
-    missing = select(of_bin(n_groups - 1), listed.column[with_missing].tolist())
+    missing = select(sums, (listed.column[with_missing] * n_groups + n_groups - 1).tolist())
     added = key.add(select(found, with_missing.tolist()), missing)
     place = np.arange(len(listed))
     place[with_missing] = len(listed) + np.arange(len(with_missing))

@@ -45,6 +45,7 @@ class SecureBoost(Protocol):
     reference = Reference("li2021", "sections 2.3, 5")
     settings_type = SecureBoostSettings
     roles = frozenset({Role.ACTIVE, Role.PASSIVE})
+    takes_missing = True
     named_steps = frozenset(boosting.VOCABULARY.steps)
     may_reveal = frozenset(
         {
