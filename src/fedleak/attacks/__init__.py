@@ -22,6 +22,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("score-recovery", "fedleak.attacks.residuals.score_recovery:ScoreRecovery", ("partial-score-recovery",)),
         Entry("gram-recovery", "fedleak.attacks.gram.gram_recovery:GramRecovery", ("score-gram-recovery",)),
         Entry("histogram-decoding", "fedleak.attacks.boosting.histogram_decoding:HistogramDecoding"),
+        Entry("reverse-sum", "fedleak.attacks.boosting.reverse_sum:ReverseSum"),
         Entry("threshold-search", "fedleak.attacks.boosting.threshold_search:ThresholdSearch"),
         Entry(
             "threshold-search-printed",

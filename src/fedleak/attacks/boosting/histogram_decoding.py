@@ -16,7 +16,7 @@ from fedleak.attacks.boosting.histogram_system import HistogramSystem, Inconsist
 from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, column_sums, trees_of_partner
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
@@ -51,7 +51,7 @@ def placed_column(n_rows: int, trees: list[TreeOfPartner], column: int, budgets:
 
 def _placed(system: HistogramSystem, counts: IntArray, *, last_missing: bool) -> PlacedColumn:
     """A group is placed where all its rows are in one bin; where they are proved to be in several, nobody can."""
-    whole = np.asarray(counts == system.sizes[:, None])
+    whole: BoolArray = np.equal(counts, system.sizes[:, None])
     bins = np.where(whole.any(axis=1), np.argmax(whole, axis=1), np.nan)
     if last_missing:
         bins[bins == system.n_bins - 1] = MISSING_BIN
