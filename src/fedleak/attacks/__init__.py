@@ -29,6 +29,7 @@ ATTACKS: Registry[Attack] = Registry(
             "fedleak.attacks.boosting.threshold_search:PrintedThresholdSearch",
             ("secureboost-attack",),
         ),
+        Entry("routing-intervals", "fedleak.attacks.boosting.routing_intervals:RoutingIntervals"),
         Entry("member-clustering", "fedleak.attacks.boosting.member_clustering:MemberClustering", ("id2graph",)),
         Entry("prediction-queries", "fedleak.attacks.predictions.prediction_queries:PredictionQueries"),
         Entry("gram-inversion", "fedleak.attacks.inversion.gram_inversion:GramInversion"),
