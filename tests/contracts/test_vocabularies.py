@@ -22,6 +22,7 @@ from fedleak.defenses.inexact_sharing import GaussianNoise, UpdateNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.deviations.extra_columns import ClaimedColumns, FakeFeatures
 from fedleak.deviations.packed_products import PackedProducts
+from fedleak.deviations.reverse_sum import ReverseSum
 from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings
@@ -77,7 +78,8 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
         return [ran(_summed(), defense=UpdateNoise()), ran(_averaged())]
     if words is boosting.VOCABULARY:
         held_out = boosted(TWO, enrolled_records=True, n_test=4)
-        return [ran(held_out), ran(held_out.with_settings(prediction="scores"))]
+        marked = ran(boosted(TWO), deviation=ReverseSum(key_bits=1024), deviating="bank")
+        return [ran(held_out), ran(held_out.with_settings(prediction="scores")), marked]
     assert words is prediction.VOCABULARY, "a new family must have its runs here"
     return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
 

@@ -166,3 +166,4 @@ class Symmetry(StrEnum):
     ROW_ORDER = "row order"
     ROTATION = "rotation"
     COLUMN_ORDER = "column order"
+    CLASS_NAMES = "names of the classes"

@@ -62,6 +62,7 @@ def aligned(cells: FloatArray, truth: FloatArray, up_to: frozenset[Symmetry]) ->
         (Symmetry.COLUMN_ORDER, _best_column_order),
         (Symmetry.ROW_ORDER, _best_row_order),
         (Symmetry.GLOBAL_SIGN, _best_sign),
+        (Symmetry.CLASS_NAMES, _best_class_names),
     ]
     for symmetry, align in steps:
         if symmetry in up_to:
@@ -75,6 +76,21 @@ def _keys(ids: IntArray) -> list[tuple[int, ...]]:
 
 def _best_sign(cells: FloatArray, truth: FloatArray) -> FloatArray:
     return -cells if np.nansum(cells * truth) < 0 else cells
+
+
+def _best_class_names(cells: FloatArray, truth: FloatArray) -> FloatArray:
+    """Each guessed class gets the name of a true one, all different, such that most rows are right. Guessed classes
+    beyond the true ones keep a name that no row has."""
+    from scipy.optimize import linear_sum_assignment
+
+    true, guessed = np.unique(truth), np.unique(cells[np.isfinite(cells)])
+    agreement = np.array([[np.sum((cells == said) & (truth == name)) for name in true] for said in guessed])
+    result = np.where(np.isfinite(cells), true.max() + 1, np.nan)
+    if not len(guessed):
+        return result
+    for said, name in zip(*linear_sum_assignment(-agreement), strict=True):
+        result[cells == guessed[said]] = true[name]
+    return result
 
 
 def _best_row_order(cells: FloatArray, truth: FloatArray) -> FloatArray:

@@ -48,6 +48,9 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("fedleak/reconstruction-ceiling", "fedleak.theory.noise_ceilings:ReconstructionCeiling"),
         Entry("fedleak/arbiter-alone", "fedleak.theory.arbiter_equations:ArbiterAlone"),
         Entry("li2021/section-4.2", "fedleak.theory.horizontal_rounds:HorizontalInversion"),
+        Entry("li2021/section-5.2", "fedleak.theory.boosted_trees:ThresholdQuestions", ("li2021/algorithm-1",)),
+        Entry("fedleak/sums-of-bins", "fedleak.theory.boosted_trees:SumsOfBins"),
+        Entry("fedleak/members-of-nodes", "fedleak.theory.boosted_trees:MembersOfNodes"),
         Entry("luo2021/equality-threshold", "fedleak.theory.prediction_bounds:ExactEquations"),
     ],
 )

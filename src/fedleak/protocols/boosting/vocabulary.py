@@ -89,6 +89,12 @@ TREES = RecordName(
     "nodes of all trees: left, right, owner, column, threshold, missing_left, weight; sizes and score of each tree; "
     "owners; first_score",
 )
+ROW_BITS = RecordName(
+    "row-bits",
+    ACTIVE,
+    Tree,
+    "of a dishonest label holder. rows: ids; left: (sums, rows), who is in each sum",
+)
 PREDICTED = RecordName("predicted-scores", ACTIVE, Table, "the scores of the rows that were predicted")
 
 
@@ -151,6 +157,7 @@ VOCABULARY = Vocabulary(
         CHOICE,
         SPLITS,
         TREES,
+        ROW_BITS,
         PREDICTED,
     ),
     facts=(BoostingFacts,),

@@ -1,0 +1,112 @@
+"""The bin of every cell of a partner, from the sums that boosting asks it for.
+
+The label holder knows g and h of all rows, and opens their sums over the left rows of every split that a partner could
+make, at every node of every tree. A row's bin is the same everywhere, so each column is one system of linear equations
+in whole numbers. A cell is named only where every solution has it in that bin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.boosting.bin_counts import BUDGETS, proved_counts
+from fedleak.attacks.boosting.histogram_system import HistogramSystem, InconsistentSumsError, histogram_system
+from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, column_sums, trees_of_partner
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.facts import Facts
+from fedleak.core.view import View
+from fedleak.protocols.boosting.vocabulary import HIDDEN
+from fedleak.theory.boosted_trees import SumsOfBins
+from fedleak.theory.condition import State
+
+MISSING_BIN = -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedColumn:
+    """Bins of the rows that are placed, NaN elsewhere; ``shared`` rows are proved to be exchangeable with rows of
+    another bin, so that nobody can place them from these sums."""
+
+    bins: FloatArray
+    shared: IntArray
+    consistent: bool = True
+
+
+def placed_column(n_rows: int, trees: list[TreeOfPartner], column: int, budgets: tuple[int, ...]) -> PlacedColumn:
+    nodes = column_sums(trees, column)
+    nothing = PlacedColumn(np.full(n_rows, np.nan), np.zeros(0, dtype=np.int64))
+    if not nodes or len({(len(node.sums), missing) for node, missing in nodes}) > 1:
+        return nothing  # not offered, or not in the same bins in all trees
+    try:
+        system = histogram_system(n_rows, [node for node, _ in nodes])
+        return _placed(system, proved_counts(system, budgets), last_missing=nodes[0][1])
+    except InconsistentSumsError:
+        return PlacedColumn(nothing.bins, nothing.shared, consistent=False)
+
+
+def _placed(system: HistogramSystem, counts: IntArray, *, last_missing: bool) -> PlacedColumn:
+    """A group is placed where all its rows are in one bin; where they are proved to be in several, nobody can."""
+    whole: BoolArray = np.equal(counts, system.sizes[:, None])
+    bins = np.where(whole.any(axis=1), np.argmax(whole, axis=1), np.nan)
+    if last_missing:
+        bins[bins == system.n_bins - 1] = MISSING_BIN
+    divided = np.any((counts > 0) & (counts < system.sizes[:, None]), axis=1)
+    return PlacedColumn(bins[system.group_of], np.flatnonzero(divided[system.group_of]))
+
+
+@dataclass(frozen=True)
+class HistogramDecoding(Attack):
+    name = "histogram-decoding"
+    summary = "places a partner's cells in their quantile bins by the sums that it gives for splits"
+    reference = Reference("fedleak", "docs/attacks/histogram-decoding.md")
+    requires = frozenset({Capability.LABELS, Capability.CANDIDATE_SUMS})
+    produces = SecretKind.BINS
+
+    budgets: tuple[int, ...] = BUDGETS
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        ids, trees = trees_of_partner(view, view.target.owner)
+        width = view.facts.party(view.target.owner).n_features
+        columns = range(width or 1 + max(int(tree.column_of.max(initial=0)) for tree in trees.values()))
+        if all((tree.column_of == HIDDEN).all() for tree in trees.values()):
+            return _hidden(view, ids, len(columns))
+        placed = [placed_column(len(ids), list(trees.values()), column, self.budgets) for column in columns]
+        return answer(view, ids, placed, n_trees=len(trees))
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        assessment = SumsOfBins.assess(facts)
+        if assessment.state is not State.HOLDS:
+            return from_assessment(assessment)
+        reasons = ("rows that differ in g, h or a node are told apart: more trees and levels tell more apart",)
+        return Prediction(Verdict.PARTIAL, reasons)
+
+
+def _hidden(view: View, ids: IntArray, width: int) -> Guess:
+    why = "the partner hides which column a candidate is about, so that cuts of different columns mix"
+    return Guess(view.target, Status.UNDETERMINED, ids, np.full((len(ids), width), np.nan), why=why)
+
+
+def answer(view: View, ids: IntArray, placed: list[PlacedColumn], *, n_trees: int) -> Guess:
+    values = np.stack([column.bins for column in placed], axis=1)
+    n_placed, n_shared = int(np.isfinite(values).sum()), sum(len(column.shared) for column in placed)
+    inconsistent = [number for number, column in enumerate(placed) if not column.consistent]
+    evidence = {
+        "trees": n_trees,
+        "cells placed": n_placed / values.size,
+        "cells that the sums cannot place": n_shared / values.size,
+        "columns whose sums fit no rows": len(inconsistent),
+    }
+    status = Status.RECOVERED if n_placed == values.size else Status.PARTIAL
+    if not n_placed:
+        status = Status.NOT_IDENTIFIABLE if n_shared == values.size else Status.UNDETERMINED
+    why = f"{n_placed} of {values.size} cells have one bin in every solution; {n_shared} are exchangeable with others"
+    if inconsistent:
+        why += f"; sums of {len(inconsistent)} columns fit no rows at all"
+    certificate = "the sums of g and h leave these cells one bin, exactly, in whole numbers" if n_placed else ""
+    return Guess(view.target, status, ids, values, evidence=evidence, why=why, certificate=certificate)

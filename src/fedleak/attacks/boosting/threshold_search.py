@@ -1,0 +1,114 @@
+"""A partner's split points through a prediction service for made-up records (Li et al. 2021, section 5.2).
+
+The record of the paper's algorithm has the victim's features in it: the adversary must be able to enrol records at the
+victim, which is a capability of its own. Both searches end with a bracket for each node, whose two ends the service
+itself has answered for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fedleak.attacks.boosting.service_questions import Questions, questions, routing_oracle
+from fedleak.attacks.boosting.threshold_rounds import Asked, box_search, printed_search
+from fedleak.attacks.verdicts import from_assessment
+from fedleak.core.adversary import Capability, SecretKind
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
+from fedleak.core.facts import Facts
+from fedleak.core.oracle import Oracle
+from fedleak.core.view import View
+from fedleak.theory.boosted_trees import ThresholdQuestions
+
+
+@dataclass(frozen=True)
+class ThresholdSearch(Attack):
+    name = "threshold-search"
+    summary = "finds a partner's split points by batches of made-up records that ask about many nodes at once"
+    reference = Reference("fedleak", "docs/attacks/threshold-search.md")
+    requires = frozenset({Capability.ENROLLED_RECORDS})
+    produces = SecretKind.THRESHOLDS
+
+    epsilon: float = 1e-4  # of the widest range of a column
+    n_records: int = 401  # in a batch
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        known = questions(view)
+        asked = self.search(known, routing_oracle(view), rng)
+        return answer(view, known, asked, self._width(known))
+
+    def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
+        return box_search(
+            known.shapes,
+            known.ranges,
+            known.partners_columns,
+            partial(known.asked, oracle),
+            epsilon=self._width(known),
+            n_records=_batch_size(self.n_records, oracle),
+            rng=rng,
+        )
+
+    def _width(self, known: Questions) -> float:
+        return self.epsilon * float(np.ptp(known.ranges[known.partners_columns], axis=1).max())
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        return from_assessment(ThresholdQuestions.assess(facts))
+
+
+class PrintedThresholdSearch(ThresholdSearch):
+    name = "threshold-search-printed"
+    aliases = ("secureboost-attack",)
+    summary = "finds a partner's split points node by node, as algorithm 1 of the paper is printed"
+    reference = Reference("li2021", "section 5.2, algorithm 1")
+
+    def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
+        return printed_search(
+            known.shapes,
+            known.ranges,
+            known.partners_columns,
+            partial(known.asked, oracle),
+            epsilon=self._width(known),
+            n_records=_batch_size(self.n_records, oracle),
+        )
+
+
+def _batch_size(wanted: int, oracle: Oracle) -> int:
+    """A budget of records is spread over some batches, so that later ones can use what earlier ones say."""
+    most = oracle.spec.record_budget
+    return wanted if most is None else max(3, min(wanted, most // 6))
+
+
+def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
+    nodes = known.nodes_of(view.target.owner)
+    brackets = np.array([_bracket(asked, int(known.shapes.unknown[node])) for node in nodes]).reshape(-1, 2)
+    widths = asked.brackets.widths()[nodes]
+    found = widths <= epsilon
+    evidence = {
+        "batches": asked.n_batches,
+        "records": asked.n_records,
+        "nodes": len(nodes),
+        "coverage": float(found.mean()) if len(found) else 1.0,
+        "widest bracket": float(widths.max(initial=0.0)) if np.isfinite(widths).all() else None,
+        "budget spent": asked.spent,
+    }
+    why = f"{int(found.sum())} of {len(nodes)} split points to {epsilon:.1e} by {asked.n_batches} batches of records"
+    told = np.isfinite(brackets).all(axis=1)
+    return Guess(
+        view.target,
+        Status.RECOVERED if found.all() else Status.PARTIAL if told.any() else Status.UNDETERMINED,
+        known.ids_of(known.shapes.unknown[nodes]),
+        brackets.mean(axis=1, keepdims=True),
+        intervals=brackets[:, None, :],
+        evidence={name: value for name, value in evidence.items() if value is not None},
+        why=why if not asked.spent else f"{why}; then the service's budget was spent",
+        certificate="the service answered for both ends of each bracket" if found.any() else "",
+    )
+
+
+def _bracket(asked: Asked, node: int) -> tuple[float, float]:
+    if asked.brackets.feature_of(node) < 0:
+        return np.nan, np.nan
+    return asked.brackets.of(node)
