@@ -57,7 +57,7 @@ def test_with_a_truth_the_labels_leak(captured, tmp_path):
     sign, weak = found["fintech", "residual-sign"], found["fintech", "own-weights"]
     assert (sign["outcome"], sign["severity"], sign["value"]) == ("leak", "high", 1.0)
     assert weak["outcome"] == "leak"
-    assert weak["why"].endswith("(one run)")
+    assert weak["why"].endswith("(population and recovery are not told apart: one run)")
     assert "errored" not in {one["outcome"] for one in found.values()}
 
 
