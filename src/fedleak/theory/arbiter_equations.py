@@ -27,7 +27,6 @@ from fedleak.theory.condition import (
 )
 
 FEWEST_BITS = 32
-BITS_A_COLUMN = 10  # enough on every table that was tried; well-spread columns need half of it
 
 REMEDY = "a key that no single party holds; masks on gradients keep the rows but leave the coalition every score"
 
@@ -109,7 +108,7 @@ def _enough_digits(facts: Facts) -> Condition:
     if width is None or bits is None or n_batches is None or shuffle is None:
         return Condition(statement, State.UNKNOWN, "columns, fraction bits or batches are not known")
     fresh = (bool(shuffle) and n_batches > 1) or bool(facts.outside_noise)
-    enough = bits >= FEWEST_BITS and (fresh or width * BITS_A_COLUMN <= bits)
+    enough = bits >= FEWEST_BITS and fresh
     detail = f"{bits} fraction bits, {width} columns, rounds that {'differ' if fresh else 'recur'}"
     return Condition(statement, State.HOLDS if enough else State.UNKNOWN, detail)
 
