@@ -191,6 +191,15 @@ def test_one_column_has_26_bits_an_equation(batch_size, verdict):
     assert attempt.guess.status is not Status.RECOVERED or not wrong
 
 
+def test_sums_of_few_digits_are_not_promised_to_match():
+    settings = sealed(batch_size=12, epochs=1, fraction_bits=24)
+    verdict, _, wrong = tried(
+        "sign-system-labels", vertical({"bank": 0, "fintech": 2}, settings, n_rows=12), ("fintech",), LABELS
+    )
+    assert wrong
+    assert verdict is Verdict.UNKNOWN
+
+
 def test_a_flat_part_of_the_sigmoid_is_not_exact():
     federation = vertical(
         {"bank": 6, "fintech": 2}, sealed(batch_size=4, approximation="piecewise", learning_rate=9.0, epochs=4)
