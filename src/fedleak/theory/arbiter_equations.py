@@ -28,7 +28,6 @@ from fedleak.theory.condition import (
 from fedleak.theory.countermeasures import NO_ARBITER
 
 FEWEST_BITS = 32
-BITS_A_COLUMN = 10  # enough on every table that was tried; well-spread columns need half of it
 
 
 class ArbiterCollusion(Theorem):
@@ -108,7 +107,7 @@ def _enough_digits(facts: Facts) -> Condition:
     if width is None or bits is None or n_batches is None or shuffle is None:
         return Condition(statement, State.UNKNOWN, "columns, fraction bits or batches are not known")
     fresh = (bool(shuffle) and n_batches > 1) or bool(facts.outside_noise)
-    enough = bits >= FEWEST_BITS and (fresh or width * BITS_A_COLUMN <= bits)
+    enough = bits >= FEWEST_BITS and fresh
     detail = f"{bits} fraction bits, {width} columns, rounds that {'differ' if fresh else 'recur'}"
     return Condition(statement, State.HOLDS if enough else State.UNKNOWN, detail)
 

@@ -67,10 +67,19 @@ def _enough_epochs(facts: Facts) -> Condition:
         return Condition(statement, State.HOLDS, detail)
     if not outside:
         return Condition(statement, State.UNKNOWN, f"{detail}; the partner's columns are not known")
-    least = -(-n_unknowns(facts.n_rows, sum(outside)) // facts.n_rows)
-    if facts.batch_size < facts.n_rows and facts.n_epochs >= least:
-        return Condition(statement, State.UNKNOWN, f"{detail}; a search may do with {least} or more")
+    least = _least_epochs(facts.n_rows, facts.batch_size, sum(outside))
+    if facts.n_epochs >= least:
+        return Condition(statement, State.UNKNOWN, f"{detail}; {least} or more may do")
     return Condition(statement, State.FAILS, detail)
+
+
+def _least_epochs(n_rows: int, batch_size: int, width: int) -> int:
+    """With fewer there are fewer equations than unknowns. One batch: its scores span the n directions, and each update
+    has n equations for n (n + 1) / 2 inner products. Several: what a search for the rows has to find."""
+    if batch_size < n_rows:
+        return -(-n_unknowns(n_rows, width) // n_rows)
+    rank = min(n_rows, width)
+    return max(rank, -(-(rank + 1) // 2) + 1)
 
 
 def _shuffled_or_one_batch(facts: Facts) -> Condition:

@@ -59,6 +59,8 @@ def _too_long(facts: Facts) -> bool:
     width, size, epochs = facts.n_adversary_features, facts.batch_size, facts.n_epochs
     if width is None or size is None or epochs is None or facts.n_rows is None:
         return True
+    if facts.fraction_bits is None or facts.fraction_bits < FEWEST_FRACTION_BITS:
+        return True
     n_batches = -(-facts.n_rows // size)
     stacked = bool(facts.of(LinearFacts).shuffle) and width * (1 + epochs * (n_batches - 1)) >= facts.n_rows
     searched = size <= MAX_FREE_ROWS and _expected_doubles(width, size, n_batches) <= 1 - LIKELY
@@ -110,6 +112,7 @@ def _guess(view: View, own: OwnScore, signs: Signs) -> Guess:
 
 RELATIVE_ERROR = 1e-8  # of the sums, by rounding in fixed point
 BITS_AN_EQUATION = 25
+FEWEST_FRACTION_BITS = 32  # with fewer, rounding is more than the relative error that is allowed for
 LIKELY = 0.95
 MAX_STACKED_ROWS = 1500
 MAX_FREE_ROWS = 40  # two halves of at most 2^20 sums
