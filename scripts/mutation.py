@@ -4,8 +4,8 @@ Draws edits of the modules that decide whether a report is right (ciphers and ma
 certificates), with a stated seed, puts one at a time into a copy of the tree and runs the tests of that module, the
 fast ones first, until one fails. Writes docs/results/mutation.json, and ends with 1 where fewer than 85 % are noticed.
 
-It is our own, because mutmut and cosmic-ray start an interpreter for each mutant and do not choose tests: 300 mutants
-take 25 minutes of one processor here. A process that has loaded numpy, scipy and pytest forks a child for each.
+It is our own, so that the edits and the tests of a module are stated here; maintained tools were not tried. A process
+that has loaded numpy, scipy and pytest forks a child for each mutant.
 """
 
 from __future__ import annotations
