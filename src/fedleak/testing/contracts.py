@@ -14,12 +14,13 @@ import numpy as np
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Prediction, faults_of_attack
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.finding import Better, Score
+from fedleak.core.finding import Better, Mode, Outcome, Score, Theory
 from fedleak.core.steps import Role
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.testing.situations import Situation
 from fedleak.testing.surroundings import Surroundings
 from fedleak.trial.attempt import Attempt
+from fedleak.trial.decide import Question, decide
 from fedleak.trial.wire import described
 
 NOTHING_KNOWN = Facts("unknown", (PartyFacts("bank", Role.ACTIVE), PartyFacts("fintech", Role.PASSIVE)))
@@ -118,16 +119,27 @@ def check_null(cases: Cases) -> None:
 
 def share_of_the_way(case: Situation, attack: type[Attack] | None = None) -> float:
     """0 at the baseline, 1 at a perfect answer."""
-    score = deciding_score(case.attempt(attack))
+    return _share(case.attempt(attack))
+
+
+def _share(attempt: Attempt) -> float:
+    score = deciding_score(attempt)
     assert score is not None, "an attack must give an answer in its control; it gave none"
     perfect = 1.0 if score.better is Better.HIGHER else 0.0
     return round(score.gain / abs(perfect - score.baseline), 9)  # 16 of 20 rows are 0.8, not 0.7999999999999999
 
 
 def check_control(cases: Cases) -> None:
-    """It wins the tiny case that it provably wins."""
-    share = share_of_the_way(cases())
+    """It wins the tiny case that it provably wins, and an audit calls that a leak."""
+    attempt = cases().attempt(None)
+    share = _share(attempt)
     assert share >= WINS_FROM, f"it must go {WINS_FROM:.0%} of the way to a perfect answer in its control; {share:.1%}"
+    finding = decide(question_of(attempt), [attempt])
+    assert finding.outcome is Outcome.LEAK, f"its control must be a leak; it is {finding.in_words()}"
+
+
+def question_of(attempt: Attempt) -> Question:
+    return Question(attempt.coalition, Mode.PASSIVE, attempt.attack.name, attempt.target, None, Theory("unknown", ()))
 
 
 def deciding_score(attempt: Attempt) -> Score | None:
