@@ -166,6 +166,15 @@ def test_a_run_that_fails_is_counted_and_told(monkeypatch) -> None:
     assert found.false_leaks[0].share == 0
 
 
+def test_a_decision_that_raises_is_counted_and_told() -> None:
+    def failing(_question: Question, _attempts: Sequence[Attempt]) -> Finding:
+        raise ZeroDivisionError("nothing to divide by")
+
+    found = measure(failing, replace(FEW, seeds=1)).calibration.false_leaks[0]
+    assert found.outcomes == {Outcome.ERRORED: 1}
+    assert "nothing to divide by" in found.failures[0]
+
+
 def tally(leaks: int, seeds: int, *, attack: str = "a", n: int = 5) -> Tally:
     return Tally(attack, "normal", n, {Outcome.LEAK: leaks, Outcome.NO_LEAK: seeds - leaks})
 
