@@ -59,6 +59,28 @@ def test_a_decision_that_is_blind_is_caught() -> None:
     assert not Calibration((), tuple(tally for block in power for tally in block.measured(decide))).broken
 
 
+@pytest.mark.parametrize("n", [2, 5])
+def test_a_label_that_is_right_by_luck_makes_no_leak_of_its_residuals(n: int) -> None:
+    """With two rows every other guess has both labels, and is near the residuals of all rounds then."""
+    block = StageBlock(first=0, count=6, repeats=2, stage="labels", table="normal", n=n, attacks=("residual-recovery",))
+    (found,) = block.measured()
+    assert found.outcomes == {Outcome.NO_LEAK: 6}
+
+
+def test_the_column_that_leaks_is_named_among_ten_constant_ones() -> None:
+    stage = next(stage for stage in LEAKING if stage.leaking)
+    places = {"stage": stage.name, "table": "skewed", "n": 100, "attacks": ("equality-projection",)}
+    (found,) = StageBlock(first=0, count=3, repeats=2, **places).measured()
+    assert found.share == 1
+
+    def names_another(question: Question, attempts: Sequence[Attempt]) -> Finding:
+        said = decide(question, attempts)
+        return replace(said, columns=tuple(replace(column, leaks=True) for column in said.columns))
+
+    (wrong,) = StageBlock(first=0, count=3, repeats=2, **places).measured(names_another)
+    assert wrong.share == 0
+
+
 def test_every_attack_of_ours_has_a_stage_and_a_control() -> None:
     tried = {name for stage in STAGES for name in stage.attacks}
     assert {attack.name for attack in ATTACKS.own} == tried
@@ -142,6 +164,15 @@ def test_a_run_that_fails_is_counted_and_told(monkeypatch) -> None:
     found = measure(decide, replace(FEW, seeds=1)).calibration
     assert found.false_leaks[0].failures == ("the run failed: out of range",)
     assert found.false_leaks[0].share == 0
+
+
+def test_a_decision_that_raises_is_counted_and_told() -> None:
+    def failing(_question: Question, _attempts: Sequence[Attempt]) -> Finding:
+        raise ZeroDivisionError("nothing to divide by")
+
+    found = measure(failing, replace(FEW, seeds=1)).calibration.false_leaks[0]
+    assert found.outcomes == {Outcome.ERRORED: 1}
+    assert "nothing to divide by" in found.failures[0]
 
 
 def tally(leaks: int, seeds: int, *, attack: str = "a", n: int = 5) -> Tally:

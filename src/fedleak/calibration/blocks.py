@@ -15,11 +15,11 @@ from fedleak.calibration.populations import POPULATIONS
 from fedleak.calibration.stages import Stage, stage_named
 from fedleak.calibration.tally import Tally
 from fedleak.calibration.twins import Trials, draw_twins
-from fedleak.core.errors import RunError
+from fedleak.core.errors import RunError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
 from fedleak.testing.situations import Situation
 from fedleak.trial.attempt import Attempt
-from fedleak.trial.decide import Question, decide
+from fedleak.trial.decide import Question, decide, unanswered
 
 Decision = Callable[[Question, Sequence[Attempt]], Finding]
 
@@ -33,8 +33,13 @@ class Count:
     cpu_seconds: float = 0.0
 
     def add(self, decision: Decision, question: Question, attempts: Callable[[], Sequence[Attempt]]) -> None:
+        """Whatever an attack or its scoring raises is a failure of this one, as in an audit."""
         began = time.process_time()
-        finding = decision(question, attempts())
+        try:
+            finding = decision(question, attempts())
+        except Exception as error:
+            show_traceback(error)
+            finding = unanswered(question, Outcome.ERRORED, in_one_line(error))
         self.cpu_seconds += time.process_time() - began
         self.outcomes[finding.outcome] += 1
         if finding.outcome is Outcome.ERRORED and finding.score is None:

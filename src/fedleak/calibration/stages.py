@@ -28,7 +28,7 @@ from fedleak.protocols import PROTOCOLS
 SIZES: Mapping[str, tuple[int, ...]] = {
     "normal": (2, 5, 20, 100),
     "skewed": (5, 100),
-    "correlated": (5, 20),
+    "correlated": (5, 20, 100),
     "constant": (20,),
     "binary": (2, 20),
     "imbalanced-5": (20, 100),

@@ -68,7 +68,7 @@ def _mean_by_luck(
     named = [np.broadcast_to(blind.cells[:, column], len(table))[rows].mean() for blind in blinds]
     near = chance_as_near(distance, min((abs(float(one) - middle) for one in named), default=0.0))
     spread = float(true.std(ddof=1))
-    if spread == 0:
+    if np.ptp(true) == 0:  # the deviation of equal decimals may not be 0
         return 1.0 if anybody_names(true[:1])[0] else near
     apart = np.diff(np.unique(true)).min() / (2 * n)
     return max(near, _within((distance + float(apart)) * n**0.5 / spread))
