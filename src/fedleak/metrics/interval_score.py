@@ -28,13 +28,17 @@ class IntervalScore(CellMetric):
         truth, unknown = answered.truth, answered.unknown
         if answered.guess.intervals is None or not unknown.any():
             return super().score(answered, rng=rng)
-        cells = _scores(*_bounds(answered.guess, truth), truth)
+        cells = self.cells_between(*_bounds(answered.guess, truth), truth)
         return self.score_of(cells, self.baseline(truth, unknown), unknown, rng)
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues, unknown: BoolArray) -> FloatArray:
         """A single value is a range of no width; no value is the whole range."""
         low = np.where(np.isnan(cells), truth.lowest, cells)
-        return _scores(low, np.where(np.isnan(cells), truth.highest, cells), truth)
+        return self.cells_between(low, np.where(np.isnan(cells), truth.highest, cells), truth)
+
+    def cells_between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        """The score of each cell by its range."""
+        return _scores(low, high, truth)
 
     def baseline(self, truth: SecretValues, unknown: BoolArray) -> float:
         nothing = np.full(truth.values.shape, np.nan)
@@ -58,3 +62,26 @@ def _scores(low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArra
     missed = np.maximum(low - truth.values, 0.0) + np.maximum(truth.values - high, 0.0)
     width = np.maximum(high - low, 0.0)
     return np.asarray((width + MISS_PENALTY * missed) / np.where(spread > 0, spread, 1.0))
+
+
+class IntervalWidth(IntervalScore):
+    """How narrow the ranges are, whether they hold the truth or not."""
+
+    name = "interval-width"
+    summary = "width of the ranges over the column's range; baseline: the whole range"
+
+    def cells_between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        spread = truth.highest - truth.lowest
+        return np.asarray(np.maximum(high - low, 0.0) / np.where(spread > 0, spread, 1.0))
+
+
+class IntervalCoverage(IntervalScore):
+    """How often the ranges hold the truth: the whole range always does, so that this never decides by itself."""
+
+    name = "interval-coverage"
+    summary = "share of the ranges that hold the true value; baseline: the whole range, which always does"
+    better = Better.HIGHER
+
+    def cells_between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        slack = 1e-9 * (truth.highest - truth.lowest)
+        return np.asarray((truth.values >= low - slack) & (truth.values <= high + slack), dtype=np.float64)
