@@ -40,8 +40,12 @@ PROVING = {
     "binary-records",
     "bounded-score-labels",
     "claimed-residual-recovery",
+    "histogram-decoding",
     "residual-recovery",
     "residual-sign",
+    "reverse-sum",
+    "threshold-search",
+    "threshold-search-printed",
 }
 
 

@@ -17,7 +17,7 @@ from fedleak.metrics.error_by_correlation import (
     ErrorByPredictionCorrelation,
     mean_absolute_correlation,
 )
-from fedleak.metrics.interval_score import IntervalScore
+from fedleak.metrics.interval_score import IntervalCoverage, IntervalScore, IntervalWidth
 from fedleak.metrics.metric import Answered
 from fedleak.models import LinearModel, Link, TreeModel
 from fedleak.protocols.prediction.served_model import PredictionSettings
@@ -51,6 +51,17 @@ def test_interval_score_rewards_narrow_and_punishes_missing():
     wrong = score(IntervalScore(), guess(TRUTH.values, np.clip(4 - tight[:, :, ::-1], 0, 4), SecretKind.RANGES))
     nothing = score(IntervalScore(), guess([[np.nan]] * 4, None, SecretKind.RANGES))
     assert good.value < nothing.value == good.baseline == 1.0 < wrong.value
+
+
+def test_width_and_coverage_are_told_apart():
+    """Cells in a column from 0 to 4: two ranges of width 1 that hold theirs, one that misses, one of everything."""
+    bounds = np.array([[[0.0, 1.0]], [[1.5, 2.5]], [[0.0, 1.0]], [[0.0, 4.0]]])
+    answer = guess(TRUTH.values, bounds, SecretKind.RANGES)
+    width, coverage = score(IntervalWidth(), answer), score(IntervalCoverage(), answer)
+    assert (width.value, width.baseline) == ((0.25 * 3 + 1) / 4, 1.0)
+    assert (coverage.value, coverage.baseline) == (0.75, 1.0)
+    silent = guess([[np.nan]] * 4, None, SecretKind.RANGES)
+    assert score(IntervalWidth(), silent).value == score(IntervalCoverage(), silent).value == 1.0
 
 
 def test_a_bound_that_is_not_finite_leaves_its_side_open():

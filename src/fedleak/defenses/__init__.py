@@ -25,6 +25,13 @@ DEFENSES: Registry[Defense] = Registry(
         Entry("hidden-model", "fedleak.defenses.changed_settings:HiddenModel"),
         Entry("collaboration-check", "fedleak.defenses.collaboration_check:CollaborationCheck"),
         Entry("leak-check", "fedleak.defenses.leak_check:LeakCheck"),
+        Entry("score-only", "fedleak.defenses.guarded_trees:ScoreOnly"),
+        Entry("service-budget", "fedleak.defenses.guarded_trees:ServiceBudget"),
+        Entry("first-tree-alone", "fedleak.defenses.guarded_trees:FirstTreeAlone", ("rl-secureboost",)),
+        Entry("coarse-bins", "fedleak.defenses.guarded_trees:CoarseBins"),
+        Entry("hidden-columns", "fedleak.defenses.guarded_trees:HiddenColumns"),
+        Entry("noisy-thresholds", "fedleak.defenses.guarded_trees:NoisyThresholds"),
+        Entry("purity-limit", "fedleak.defenses.guarded_trees:PurityLimit", ("id-lmid",)),
     ],
     group="fedleak.defenses",
     faults=partial(

@@ -18,6 +18,8 @@ METRICS: Registry[Metric] = Registry(
         Entry("mean-error", "fedleak.metrics.cell_metrics:MeanError"),
         Entry("mse-per-feature", "fedleak.metrics.cell_metrics:SquaredError"),
         Entry("interval-score", "fedleak.metrics.interval_score:IntervalScore"),
+        Entry("interval-width", "fedleak.metrics.interval_score:IntervalWidth"),
+        Entry("interval-coverage", "fedleak.metrics.interval_score:IntervalCoverage"),
         Entry("branching-rate", "fedleak.metrics.branching_rate:BranchingRate", ("cbr",)),
         Entry("error-by-own-correlation", "fedleak.metrics.error_by_correlation:ErrorByOwnCorrelation"),
         Entry("error-by-prediction-correlation", "fedleak.metrics.error_by_correlation:ErrorByPredictionCorrelation"),

@@ -34,9 +34,13 @@ class IntervalScore(CellMetric):
         if not unknown.any():
             return None
         low, high = bounds_of(answered)
-        return self.score_of(interval_scores(low, high, truth), self._fixed_scores(answered), unknown, rng)
+        return self.score_of(self.between(low, high, truth), self.blind_scores(answered), unknown, rng)
 
-    def _fixed_scores(self, answered: Answered) -> FloatArray:
+    def between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        """The score of each cell by its range."""
+        return interval_scores(low, high, truth)
+
+    def blind_scores(self, answered: Answered) -> FloatArray:
         truth = answered.truth
         spread, best = truth.highest - truth.lowest, np.full(flat_rows(truth.values).shape[1], -np.inf)
         found = np.zeros(truth.values.shape)
@@ -49,7 +53,40 @@ class IntervalScore(CellMetric):
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
         """A single value is a range of no width."""
-        return interval_scores(cells, cells, truth)
+        return self.between(cells, cells, truth)
+
+
+class WholeRangeBaseline(IntervalScore):
+    """One side of the interval score by itself: which fixed range is best at it says nothing, so the whole one is
+    blind."""
+
+    def blind_scores(self, answered: Answered) -> FloatArray:
+        truth = answered.truth
+        found = self.between(truth.lowest, truth.highest, truth)
+        return np.broadcast_to(found, truth.values.shape)
+
+
+class IntervalWidth(WholeRangeBaseline):
+    """How narrow the ranges are, whether they hold the truth or not."""
+
+    name = "interval-width"
+    summary = "width of the ranges over the column's range; baseline: the whole range"
+
+    def between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        spread = truth.highest - truth.lowest
+        return np.asarray(np.maximum(high - low, 0.0) / np.where(spread > 0, spread, 1.0))
+
+
+class IntervalCoverage(WholeRangeBaseline):
+    """How often the ranges hold the truth: the whole range always does, so that this never decides by itself."""
+
+    name = "interval-coverage"
+    summary = "share of the ranges that hold the true value; baseline: the whole range, which always does"
+    better = Better.HIGHER
+
+    def between(self, low: FloatArray, high: FloatArray, truth: SecretValues) -> FloatArray:
+        slack = 1e-9 * (truth.highest - truth.lowest)
+        return np.asarray((truth.values >= low - slack) & (truth.values <= high + slack), dtype=np.float64)
 
 
 def bounds_of(answered: Answered) -> tuple[FloatArray, FloatArray]:

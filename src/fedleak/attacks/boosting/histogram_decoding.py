@@ -55,7 +55,7 @@ def _placed(system: HistogramSystem, counts: IntArray, *, last_missing: bool) ->
     bins = np.where(whole.any(axis=1), np.argmax(whole, axis=1), np.nan)
     if last_missing:
         bins[bins == system.n_bins - 1] = MISSING_BIN
-    divided = np.any((counts > 0) & (counts < system.sizes[:, None]), axis=1)
+    divided = np.asarray(((counts > 0) & (counts < system.sizes[:, None])).any(axis=1))
     return PlacedColumn(bins[system.group_of], np.flatnonzero(divided[system.group_of]))
 
 
