@@ -109,7 +109,7 @@ def questions(view: View) -> Questions:
         _ranges(view, owners.values),
         numbers(held, "weight").astype(np.float64),
         integers(held, "score_of_tree"),
-        float(first_score.value) if isinstance(first_score, Scalar) else 0.0,
+        float(first_score.value or 0.0) if isinstance(first_score, Scalar) else 0.0,
     )
 
 
