@@ -83,17 +83,21 @@ def measure(quick: bool = False) -> Mapping[str, object]:
             },
             **({} if sizes.large is None else {"large": _large(sizes.large, settings)}),
         },
-        "environment": environment(
-            key_bits=sizes.key_bits,
-            quick=quick,
-            trees=sizes.n_trees,
-            depth=settings.depth,
-            bins=settings.bins,
-            data="sklearn:breast_cancer, 569 rows, 10 and 20 columns",
-            clock="CPU time of one process; the slow side's first tree, scaled by decryptions",
-            splits="identical on both sides",
-        ),
+        "environment": _environment(sizes, settings, quick),
     }
+
+
+def _environment(sizes: Sizes, settings: SecureBoostSettings, quick: bool) -> Mapping[str, object]:
+    return environment(
+        key_bits=sizes.key_bits,
+        quick=quick,
+        trees=sizes.n_trees,
+        depth=settings.depth,
+        bins=settings.bins,
+        data="sklearn:breast_cancer, 569 rows, 10 and 20 columns",
+        clock="CPU time of one process; the slow side's first tree, scaled by decryptions",
+        splits="identical on both sides",
+    )
 
 
 def _breast(settings: SecureBoostSettings) -> Federation:
