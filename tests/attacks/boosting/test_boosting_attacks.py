@@ -126,6 +126,20 @@ def test_split_points_are_within_their_brackets(hidden):
         assert low <= true[name] < high
 
 
+@pytest.mark.parametrize(("n_trees", "expected"), [(4, Status.RECOVERED), (60, Status.PARTIAL)])
+def test_scores_of_few_trees_name_their_leaves(n_trees, expected):
+    """With sixty trees there are too many combinations of leaves: brackets stay as wide as the ranges."""
+    federation = boosted(TWO, enrolled_records=True, prediction="scores", n_trees=n_trees)
+    known = ranges(federation)
+    guess, truth, _ = attacked(federation, ThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
+    printed, _, _ = attacked(federation, PrintedThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
+    assert guess.status is printed.status is expected
+    true = dict(zip(map(tuple, truth.ids.tolist()), truth.values[:, 0], strict=True))
+    for name, (low, high) in zip(map(tuple, guess.ids.tolist()), guess.intervals[:, 0], strict=True):
+        assert low <= true[name] < high
+    assert (guess.evidence["coverage"] == 1) == (expected is Status.RECOVERED)
+
+
 def test_the_printed_search_asks_more_often_for_the_same():
     federation = boosted(TWO, enrolled_records=True)
     known = ranges(federation)

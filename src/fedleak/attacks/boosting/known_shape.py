@@ -53,11 +53,12 @@ class TreeShapes(Value):
         return tuple(found)
 
     def visits(self, leaves: IntArray) -> tuple[BoolArray, BoolArray]:
-        """(records, unknown nodes): who went left there, and who right. ``leaves`` is (records, trees)."""
+        """(records, unknown nodes): who went left there, and who right. ``leaves`` is (records, trees),
+        NONE where it is not known."""
         left, right = (np.zeros((len(leaves), len(self.unknown)), dtype=bool) for _ in range(2))
         place = {int(node): number for number, node in enumerate(self.unknown)}
         for tree in range(leaves.shape[1]):
-            for leaf in np.unique(leaves[:, tree]):
+            for leaf in np.unique(leaves[leaves[:, tree] != NONE, tree]):
                 here = leaves[:, tree] == leaf
                 for node, goes_left in self.paths[leaf]:
                     if node in place:

@@ -16,7 +16,7 @@ import numpy as np
 from fedleak.attacks.boosting.bin_counts import BUDGETS
 from fedleak.attacks.boosting.histogram_decoding import placed_column
 from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, cut_order, trees_of_partner
-from fedleak.attacks.boosting.service_questions import Questions, questions, routing_oracle
+from fedleak.attacks.boosting.service_questions import Questions, questions, record_oracle
 from fedleak.attacks.boosting.threshold_search import ThresholdSearch
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
@@ -98,7 +98,7 @@ class RoutingIntervals(Attack):
         return _answer(view, ids, known.ranges[columns], by_routing, intervals, n_placed)
 
     def _brackets(self, view: View, known: Questions, rng: np.random.Generator) -> dict[tuple[int, int], Bracket]:
-        found = ThresholdSearch(epsilon=self.epsilon).search(known, routing_oracle(view), rng).brackets
+        found = ThresholdSearch(epsilon=self.epsilon).search(known, record_oracle(view), rng).brackets
         offset = int(known.columns_of(view.target.owner)[0])
         nodes = known.shapes.unknown[known.nodes_of(view.target.owner)]
         names = known.ids_of(nodes).tolist()

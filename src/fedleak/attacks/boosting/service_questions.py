@@ -12,10 +12,11 @@ import numpy as np
 
 from fedleak.attacks.boosting.known_shape import NONE, TreeShapes
 from fedleak.attacks.boosting.label_holder_sums import integers, numbers
+from fedleak.attacks.boosting.leaves_of_scores import leaves_of_scores
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.oracle import Answer, Oracle
-from fedleak.core.payload import Array, Payload, Texts, Tree
+from fedleak.core.payload import Array, Payload, Scalar, Texts, Tree
 from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.protocols.boosting import vocabulary as boosting
@@ -31,6 +32,9 @@ class Questions:
     owner: IntArray  # of every node
     offsets: IntArray  # of every party's columns
     ranges: FloatArray
+    weight: FloatArray  # of the leaves
+    score_of_tree: IntArray
+    first_score: float
 
     def columns_of(self, party: str) -> IntArray:
         number = self.owners.index(party)
@@ -52,8 +56,15 @@ class Questions:
 
     def asked(self, oracle: Oracle, records: FloatArray) -> IntArray:
         """(records, trees): the leaf of each, numbered over all trees."""
-        told = _told(oracle.query(Array(records)), self.starts, records, len(self.shapes.left))
-        return self.leaves(records, told)
+        answer = oracle.query(Array(records))
+        if oracle.spec.name == boosting.SCORE_SERVICE:
+            return self._leaves_by_scores(numbers(answer.messages[-1].payload))
+        return self.leaves(records, _told(answer, self.starts, records, len(self.shapes.left)))
+
+    def _leaves_by_scores(self, scores: FloatArray) -> IntArray:
+        trees = np.split(np.arange(len(self.weight)), self.starts[1:])
+        leaves = [nodes[~self.shapes.inner[nodes]] for nodes in trees]
+        return leaves_of_scores(scores, self.weight, leaves, self.score_of_tree, self.first_score)
 
     def leaves(self, records: FloatArray, told: BoolArray) -> IntArray:
         """``told`` says of every record and node whether the service sent it left there."""
@@ -88,13 +99,25 @@ def questions(view: View) -> Questions:
         threshold=np.where(owner == 0, numbers(held, "threshold"), np.nan),
         tree=tree,
     )
-    return Questions(shapes, starts, owners.values, owner, offsets, _ranges(view, owners.values))
+    first_score = held.items.get("first_score") if isinstance(held, Tree) else None
+    return Questions(
+        shapes,
+        starts,
+        owners.values,
+        owner,
+        offsets,
+        _ranges(view, owners.values),
+        numbers(held, "weight").astype(np.float64),
+        integers(held, "score_of_tree"),
+        float(first_score.value or 0.0) if isinstance(first_score, Scalar) else 0.0,
+    )
 
 
-def routing_oracle(view: View) -> Oracle:
-    oracle = view.oracles.get(boosting.ROUTING_SERVICE)
+def record_oracle(view: View) -> Oracle:
+    """One that shows hops, or scores that name the leaves."""
+    oracle = view.oracles.get(boosting.ROUTING_SERVICE) or view.oracles.get(boosting.SCORE_SERVICE)
     if oracle is None:
-        raise MissingFromViewError("the view holds no service that routes made-up records")
+        raise MissingFromViewError("the view holds no service that predicts made-up records")
     return oracle
 
 

@@ -19,6 +19,7 @@ from fedleak.core.errors import BudgetSpentError
 
 Ask = Callable[[FloatArray], IntArray]  # records (rows, features) to the leaf in every tree, numbered over all trees
 MOST_BATCHES = 200
+MOST_IDLE = 3  # batches that narrow no bracket
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Asked:
     brackets: Brackets
     n_batches: int = 0
     n_records: int = 0
+    n_idle: int = 0  # batches since the last that narrowed a bracket
     spent: bool = False  # the service's budget ended the search
 
 
@@ -85,13 +87,16 @@ def _even_steps(brackets: Brackets, node: int, feature: int, n_records: int) -> 
 
 
 def _learnt(asked: Asked, ask: Ask, records: FloatArray) -> bool:
-    """False where the budget is spent."""
+    """False where the budget is spent, or batch after batch says nothing new."""
     try:
         leaves = ask(records)
     except BudgetSpentError:
         asked.spent = True
         return False
+    known = np.concatenate([asked.brackets.low, asked.brackets.high])
     asked.brackets.learn(records, leaves)
     asked.n_batches += 1
     asked.n_records += len(records)
-    return True
+    news = not np.array_equal(known, np.concatenate([asked.brackets.low, asked.brackets.high]))
+    asked.n_idle = 0 if news else asked.n_idle + 1
+    return asked.n_idle < MOST_IDLE

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from fedleak.attacks.boosting.service_questions import Questions, questions, routing_oracle
+from fedleak.attacks.boosting.service_questions import Questions, questions, record_oracle
 from fedleak.attacks.boosting.threshold_rounds import Asked, box_search, printed_search
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
@@ -36,7 +36,7 @@ class ThresholdSearch(Attack):
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         known = questions(view)
-        asked = self.search(known, routing_oracle(view), rng)
+        asked = self.search(known, record_oracle(view), rng)
         return answer(view, known, asked, self._width(known))
 
     def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
