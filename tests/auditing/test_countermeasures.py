@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from fedleak.auditing.planner import Task, plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.finding import Mode, Outcome
 from fedleak.core.report import Report
 from fedleak.core.whole.run import MemorySink
@@ -28,7 +28,6 @@ from fedleak.theory.countermeasures import COUNTERMEASURES, Countermeasure
 from fedleak.trial.progress import Silent
 from scenarios import KEY
 
-CONTROLS = Path(__file__).parents[1] / "contracts" / "controls"
 LOGISTIC = 'protocol = "vertical-logistic"'
 SHOP = '[[federation.parties]]\nname = "shop"\nrole = "passive"\nn_columns = 2\n'
 # What stands in a control, and what stands there instead.

@@ -105,7 +105,8 @@ def test_a_missing_cell_is_scored_nowhere(kind):
     values[::3, 0] = values[:, 2] = np.nan
     truth = SecretValues(np.arange(30), ("a", "b", "c"), values, np.tile([0.0, 1.0], (3, 1)))
     guess = Guess(Secret(kind, "x"), Status.RECOVERED, np.arange(30), np.nan_to_num(values, nan=0.3))
-    scores = [metric.score(Answered(guess, truth, Knowledge()), rng=rng) for metric in metrics_for(kind, None)]
+    answered = Answered(guess, truth.filled(), Knowledge(), absent=truth.absent)
+    scores = [metric.score(answered, rng=rng) for metric in metrics_for(kind, None)]
     told = {score.metric: score for score in scores if score is not None}
     assert told["cells-recovered"].value == 1.0
     assert told["mean-error"].value == 0.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fedleak
 from fedleak.auditing.scenario_file import load_scenario
+from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.attack import Guess, Status
 from fedleak.core.errors import InputError, RunError, ScenarioError
 from fedleak.core.finding import Outcome, Severity
@@ -20,7 +20,7 @@ from fedleak.protocols import PROTOCOLS
 from fedleak.storage import save_view
 from fedleak.testing.situations import situation_in
 
-CONTROL = Path(__file__).parents[1] / "contracts" / "controls" / "residual-sign.toml"
+CONTROL = CONTROLS / "residual-sign.toml"
 KEY = "00112233445566778899aabbccddeeff"
 
 

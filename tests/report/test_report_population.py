@@ -12,10 +12,10 @@ from sample_report import sample_report
 from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.finding import Better, Finding, Outcome, Score, Severity, Theory
 from fedleak.core.report import Report
+from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.html import render
 from fedleak.report.json_format import dumps, loads, to_json
 from fedleak.report.terminal import print_report
-from fedleak.report.verdict import Agreement, agreement
 from fedleak.report.wording import outcome_words
 
 RECOVERY = Score("auc", 0.52, 0.5, Better.HIGHER, (0.43, 0.61), 184)

@@ -24,7 +24,7 @@ from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
-from fedleak.trial.canaries import recovery, redraw
+from fedleak.trial.canaries import redraw
 from fedleak.trial.ceilings import with_ceiling
 from fedleak.trial.decide import Question, decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
@@ -211,9 +211,7 @@ class Audit:
         if not tried:
             return unanswered(question, Outcome.SKIPPED, NOTHING_LEFT)
         canaries = [attempt.canaries for attempt in tried if attempt.canaries is not None]
-        rng = self._randomness.public("canaries", "intervals")
-        found = decide(question, tried, recovery(canaries, first=task.attack.measured_by, rng=rng))
-        return with_ceiling(found, task.facts, canaries)
+        return with_ceiling(decide(question, tried), task.facts, canaries)
 
     def _attempt(self, task: Task, played: Played) -> Attempt | None:
         """None where the adversary knows everything already."""

@@ -12,9 +12,10 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
 from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.whole.randomness import public_stream
 from fedleak.metrics.row_tests import RowTest, chance_of_score
 from fedleak.trial.attempt import Attempt, Failure
-from fedleak.trial.canaries import NO_RECOVERY, Recovery, told_apart
+from fedleak.trial.canaries import Recovery, recovery, told_apart
 from fedleak.trial.luck import NEARLY, Luck, is_perfect, luck_of
 
 # Means to an end: alone they are at most a medium leak.
@@ -51,10 +52,9 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
     )
 
 
-def decide(question: Question, attempts: Sequence[Attempt], recovery: Recovery = NO_RECOVERY) -> Finding:
+def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
-    order runs are told must not decide whether something leaks. ``recovery`` is what was found on rows whose labels
-    were redrawn: where there are any, it decides, and what is said of the other rows is told beside it."""
+    order runs are told must not decide whether something leaks."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
@@ -63,29 +63,31 @@ def decide(question: Question, attempts: Sequence[Attempt], recovery: Recovery =
         return unanswered(question, outcome, failures[0].why, seconds)
     first = next((attempt for attempt in answered if attempt.scores), answered[0])
     guess = first.guess
-    evidence = tuple((name, _shown(value)) for name, value in guess.evidence.items())
     silent = replace(
         unanswered(question, _outcome(guess.status, leaks=None), guess.why, seconds),
-        evidence=evidence,
+        evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
         claim=claim_of(guess),
         certificate=guess.certificate,
     )
     if first.unchecked:
         return _unchecked(silent, guess)
     scored = [attempt for attempt in answered if attempt.scores]
-    if not scored:
-        return silent
-    told = told_apart(_over_runs([attempt.scores[0] for attempt in scored]), recovery)
-    main, luck = told.deciding, luck_of([recovery.tests] if recovery else [_tests(one) for one in scored])
+    one_run = question.one_run or len(attempts) == 1
+    return _measured(silent, scored, one_run=one_run, replayed=question.one_run) if scored else silent
+
+
+def _measured(silent: Finding, scored: Sequence[Attempt], *, one_run: bool, replayed: bool) -> Finding:
+    """What is said of rows whose labels were redrawn decides where there are any, and the others are told beside it."""
+    first, guess, redrawn = scored[0], scored[0].guess, _on_canaries(scored)
+    told = told_apart(_over_runs([attempt.scores[0] for attempt in scored]), redrawn)
+    main, luck = told.deciding, luck_of([redrawn.tests] if redrawn else [_tests(one) for one in scored])
     proof = _Proof.of(guess, main, scored)
     if proof is _Proof.REFUTED and not luck.is_none:
         return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
-    leaks = luck.is_none or proof is _Proof.CONFIRMED
-    outcome = _outcome(guess.status, leaks=leaks)
+    outcome = _outcome(guess.status, leaks=luck.is_none or proof is _Proof.CONFIRMED)
     why = f"{told.no_leak} ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
-    one_run = question.one_run or len(attempts) == 1
-    caveat = told.caveat(guess, one_run=one_run) or ("one run" if question.one_run else "")
-    results = [recovery.columns] if recovery else [attempt.columns for attempt in scored]
+    caveat = told.caveat(guess, one_run=one_run) or ("one run" if replayed else "")
+    results = [redrawn.columns] if redrawn else [attempt.columns for attempt in scored]
     columns = _columns_over_runs(results, luck, proof)
     return replace(
         silent,
@@ -94,13 +96,18 @@ def decide(question: Question, attempts: Sequence[Attempt], recovery: Recovery =
         severity=_severity(main, columns, guess.secret.kind) if outcome is Outcome.LEAK else Severity.NONE,
         score=main,
         population=told.population,
-        further_scores=recovery.scores[1:] or _further_over_runs(first, answered),
+        further_scores=redrawn.scores[1:] or _further_over_runs(first, scored),
         cells_recovered=first.cells_recovered,
         columns=columns,
         p_value=luck.p_value,
-        evidence=evidence + ((("scored on", first.sampled),) if first.sampled else ()),
+        evidence=silent.evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
     )
+
+
+def _on_canaries(scored: Sequence[Attempt]) -> Recovery:
+    parts = [attempt.canaries for attempt in scored if attempt.canaries is not None]
+    return recovery(parts, first=scored[0].attack.measured_by, rng=public_stream(0, "canaries"))
 
 
 def _tests(attempt: Attempt) -> tuple[RowTest, ...]:
