@@ -187,7 +187,7 @@ def test_check_needs_no_data(scenario, tmp_path):
     states = {(t["theorem"], t["defense"]): t["state"] for t in found["theorems"] if t["adversary"] == ["fintech"]}
     assert states[("hu2022/corollary-3.2", None)] == "holds"
     assert states[("hu2022/corollary-3.2", "gaussian-noise(sigma=200.0)")] == "fails"
-    assert any("batch_size = 24" in line for line in found["advice"])
+    assert any('gradients = "secret-shared"' in line for line in found["advice"])
 
 
 @pytest.mark.parametrize("kind", ["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])

@@ -111,9 +111,9 @@ def raises(error: BaseException):
 
 @pytest.mark.parametrize(("fail_on", "code"), [("never", 3), ("high", 1)])
 def test_a_severe_finding_counts_although_another_attack_failed(fail_on, code, tmp_path, monkeypatch):
-    """own-weights finds the labels, residual-sign breaks."""
+    """minimum-norm-labels finds the labels, residual-sign breaks."""
     monkeypatch.setattr(ResidualSign, "run", raises(TypeError("not a number")))
-    named = ('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["residual-sign", "own-weights"]')
+    named = ('parties = ["fintech"]', 'parties = ["fintech"]\nattacks = ["residual-sign", "minimum-norm-labels"]')
     (tmp_path / "scenario.toml").write_text(changed(named))
     arguments = ("audit", tmp_path / "scenario.toml", "--out", tmp_path / "out", "--fail-on", fail_on, "--in-process")
     assert code_of(monkeypatch, *arguments) == code

@@ -132,13 +132,13 @@ def test_a_silent_party_is_told_by_its_whole_name():
 
 @pytest.mark.usefixtures("listed")
 def test_an_audit_reports_it(tmp_path):
-    scenario = replace(parse_scenario(SCENARIO), defenses=(Blur(sigma=4.0, parties=(PARTNER,)),))
+    scenario = replace(parse_scenario(SCENARIO), defenses=(Blur(sigma=400.0, parties=(PARTNER,)),))
     counting = Counting()
     work = Audit(scenario, plan_audit(scenario), lambda name: DiskSink(tmp_path / name), counting, run_key=KEY)
     work.run()
     report = work.report()
     found = {(finding.attack, finding.defense): finding for finding in report.findings}
-    label = "toy-blur(sigma=4.0, parties=('north, south',))"
+    label = "toy-blur(sigma=400.0, parties=('north, south',))"
     assert {key: finding.outcome for key, finding in found.items() if key[0].startswith("toy-")} == {
         ("toy-subtraction", None): Outcome.LEAK,
         ("toy-subtraction", label): Outcome.NO_LEAK,
@@ -149,7 +149,7 @@ def test_an_audit_reports_it(tmp_path):
     assert_shown(report, found)
     stored = {path.name: load_capture(path).transcript.facts for path in tmp_path.iterdir()}
     assert {facts.defense for facts in stored.values()} == {None, label}
-    assert {facts.of(ToyFacts).blur for facts in stored.values()} == {None, 4.0}
+    assert {facts.of(ToyFacts).blur for facts in stored.values()} == {None, 400.0}
 
 
 def assert_shown(report: Report, found: dict[tuple[str, str | None], Finding]) -> None:

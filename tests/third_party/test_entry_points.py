@@ -47,7 +47,9 @@ def test_an_audit_runs_them_apart(site: Path, tmp_path: Path) -> None:
     assert found["environment"]["attacks"] == "each in a process that held its view alone"
     assert found["environment"]["plug_ins"] == "averaged-weights of fedleak-sample 1.2"
     outcomes = {finding["defense"]: finding["outcome"] for finding in found["findings"]}
-    assert outcomes[None] == "leak"
+    assert outcomes[None] == "no_leak"
+    told = next(finding["population"] for finding in found["findings"] if finding["defense"] is None)
+    assert told["ci"][0] > told["baseline"], "it predicts, as any useful model does"
     assert set(outcomes) == {None, "short-training"}
     assert {finding["attack"] for finding in found["findings"]} == {"averaged-weights"}
 
@@ -127,7 +129,7 @@ print([(finding.outcome.value, finding.why) for finding in report.findings])
 """
 
 
-@pytest.mark.parametrize(("reads", "outcome"), [(None, "leak"), ("__init__.py", "leak"), ("data.csv", "errored")])
+@pytest.mark.parametrize(("reads", "outcome"), [(None, "no_leak"), ("__init__.py", "no_leak"), ("data.csv", "errored")])
 def test_a_package_that_an_import_hook_knows_can_run_and_read_its_code_alone(
     reads: str | None, outcome: str, site: Path, tmp_path: Path
 ) -> None:

@@ -110,13 +110,24 @@ class Predicted:
         return _settings("vertical-prediction", prediction_share=n / (n + N_TRAINED), **self.changes)
 
 
+@dataclass(frozen=True)
+class Boosted:
+    """Few shallow trees, under the ideal cipher."""
+
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, n: int) -> Settings:
+        return _settings(BOOSTED, cipher="sealed", n_trees=3, depth=2, bins=8, unit_box=False, **self.changes)
+
+
 def _by(*parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False) -> AdversarySpec:
     knowledge = KnowledgeSpec(cells=cells, ranges=told)
     return AdversarySpec(parties=parties, mode=mode, knowledge=knowledge)
 
 
-LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
+LOGISTIC, ARBITER, BOOSTED = "vertical-logistic", "vertical-logistic-arbiter", "secureboost"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
+GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
 STAGES = (
@@ -253,6 +264,30 @@ STAGES = (
         served,
         Predicted({"model": "forest", "n_trees": 10}),
         _by(BANK),
+    ),
+    Stage(
+        "boosted trees",
+        ("histogram-decoding", "routing-intervals", "threshold-search", "threshold-search-printed"),
+        Vertical(BOOSTED, BANK, n_own=2, n_hidden=2),
+        Boosted({"enrolled_records": True}),
+        _by(BANK, told=True),
+        sizes=GROWN,
+    ),
+    Stage(
+        "boosted trees, a bit a row",
+        ("reverse-sum",),
+        Vertical(BOOSTED, BANK, n_own=2, n_hidden=2),
+        Boosted(),
+        _by(BANK, mode=Mode.ACTIVE),
+        sizes=GROWN,
+    ),
+    Stage(
+        "labels behind boosted trees",
+        ("member-clustering",),
+        Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),
+        Boosted(),
+        _by(FINTECH),
+        sizes=GROWN,
     ),
 )
 

@@ -20,7 +20,7 @@ from fedleak.metrics.alignment import OF_OWN_CELLS, places
 from fedleak.metrics.blind_fits import fitted_tables
 
 # Whatever the column: nothing, one half, all of it; the mean of a standardised column is the first.
-ANYBODYS = (0.0, 0.5, 1.0, -1.0)
+ANYBODYS = (0.0, 0.5, -0.5, 1.0, -1.0)
 OF_DECLARED_COLUMNS = OF_OWN_CELLS | {SecretKind.RANGES}
 
 

@@ -19,7 +19,7 @@ from fedleak.protocols.averaging.vocabulary import (
     HorizontalLogisticFacts,
 )
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
-from fedleak.theory.countermeasures import FRESH_BATCHES, MORE_PARTIES, UPDATE_NOISE
+from fedleak.theory.countermeasures import MORE_PARTIES, UPDATE_NOISE
 from fedleak.theory.inner_products import enough_cells
 
 
@@ -58,7 +58,7 @@ class LinearUpdate(Theorem):
                 _directions(),
             ),
             conclusion="α = XᵀX and β = XᵀY of the others' rows are determined",
-            remedies=(FRESH_BATCHES, UPDATE_NOISE),
+            remedies=(UPDATE_NOISE,),
         )
 
 
