@@ -6,6 +6,7 @@ and are independent beyond: what a view says of the first is nothing of the seco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.randomness import Randomness
 from fedleak.trial.attempt import Attempt
+from fedleak.trial.canaries import CANARIES, Redrawn, redraw
 from fedleak.trial.play import Played, play
 
 OF_A_RUN = frozenset({SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.WEIGHTS})  # others are of the data
@@ -76,6 +78,14 @@ def _fitting(one: KnownColumn, other: KnownColumn) -> KnownColumn:
     return widest if alike else replace(widest, kind=None, step=None, slack=0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class RedrawnTwins:
+    """For one run: in both the same rows may have other labels."""
+
+    seen: Redrawn
+    true: Redrawn
+
+
 @dataclass(frozen=True)
 class TwinRandomness(Randomness):
     """Of a run in which some parties draw as they did in another."""
@@ -95,22 +105,40 @@ class Trials:
     def __init__(self, stage: Stage, planned: PlannedRun, twins: Twins, *, seed: int, repeats: int) -> None:
         self._stage = stage
         self._knowledge = twins.knowledge
-        randomness = [Randomness.published(seed, "seen").again(number) for number in range(repeats)]
-        seen = [_played(planned, twins.seen, one) for one in randomness]
-        self._judged = seen if stage.own_truth else self._judged_by(planned, twins.true, seen)
+        self._planned = planned
+        self._seen, self._true = Randomness.published(seed, "seen"), Randomness.published(seed, "true")
+        redrawn = [self._redrawn(twins, number, repeats - 1) for number in range(repeats)]
+        seen = [self._played_on(pair.seen, number) for number, pair in enumerate(redrawn)]
+        self._judged = seen if stage.own_truth else self._judged_by([pair.true for pair in redrawn], seen)
 
-    def _judged_by(self, planned: PlannedRun, true: Federation, seen: list[Played]) -> list[Played]:
-        of_a_run = any(task.target.kind in OF_A_RUN for task in planned.tasks if task.skip is None)
+    def _redrawn(self, twins: Twins, number: int, n_runs: int) -> RedrawnTwins:
+        """As an audit does in all runs but the first: the same rows of both tables, with labels of their own."""
+        rows = TwinRandomness(self._true.key, self._true.seed, (CANARIES,), self._seen)
+        targets = dict.fromkeys(task.target for task in self._planned.tasks if task.skip is None)
+        found = [
+            redraw(federation, targets if number else (), randomness, number=number, n_runs=n_runs)
+            for federation, randomness in ((twins.seen, self._seen), (twins.true, rows))
+        ]
+        if set(found[0].ids) != set(found[1].ids):  # one of them has a single class
+            return RedrawnTwins(Redrawn(twins.seen), Redrawn(twins.true))
+        return RedrawnTwins(*found)
+
+    def _played_on(self, seen: Redrawn, number: int) -> Played:
+        played = _played(self._planned, seen.federation, self._seen.again(number))
+        return replace(played, canaries=seen.ids)
+
+    def _judged_by(self, true: Sequence[Redrawn], seen: Sequence[Played]) -> list[Played]:
+        of_a_run = any(task.target.kind in OF_A_RUN for task in self._planned.tasks if task.skip is None)
         judged: list[Played] = []
         truth = None
-        for number, played in enumerate(seen):
-            if truth is None or of_a_run:
-                truth = _played(planned, true, self._beside(played.randomness, number)).run.truth
+        for number, (table, played) in enumerate(zip(true, seen, strict=True)):
+            if truth is None or of_a_run or table.ids:
+                truth = _played(self._planned, table.federation, self._beside(played.randomness, number)).run.truth
             judged.append(replace(played, run=replace(played.run, truth=truth)))
         return judged
 
     def _beside(self, randomness: Randomness, number: int) -> Randomness:
-        own = Randomness.published(randomness.seed, "true").again(number)
+        own = self._true.again(number)
         return TwinRandomness(own.key, own.seed, self._stage.adversary.parties, randomness)
 
     def attempts(self, task: Task) -> list[Attempt]:

@@ -32,6 +32,7 @@ from fedleak.metrics.column_results import column_results
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.row_tests import RowTest, row_tests
 
+CANARIES = "canaries"  # whose random draws these are
 SHARE = 0.1
 FEWEST = 32  # over all runs: with fewer, an attack that is always right could pass for luck
 LARGEST_SHARE = 0.5  # of a small table; the other rows are what the model learns from
@@ -64,7 +65,7 @@ def redraw(
         if target.kind is SecretKind.LABELS and owner is not None:
             rows = _rows(owner, randomness, number, n_runs)
             if len(rows):
-                draws = randomness.again(number).secret("canaries", "labels", owner.name)
+                draws = randomness.again(number).secret(CANARIES, "labels", owner.name)
                 parties[owner.name] = _with_labels(owner, rows, draws)
                 found[target] = owner.train.ids[rows]
     return Redrawn(replace(federation, parties=tuple(parties.values())), found)
@@ -78,7 +79,7 @@ def _rows(owner: Party, randomness: Randomness, number: int, n_runs: int) -> Int
     count = n_canaries(n_rows, n_runs)
     if n_classes < 2 or (labels is not None and are_classes(labels) and count < n_classes):
         return np.zeros(0, dtype=np.int64)
-    order = randomness.secret("canaries", "rows", owner.name).permutation(n_rows)
+    order = randomness.secret(CANARIES, "rows", owner.name).permutation(n_rows)
     return np.asarray(order[((number - 1) * count + np.arange(count)) % n_rows])
 
 
