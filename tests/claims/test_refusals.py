@@ -100,13 +100,16 @@ def estimated_labels(view, estimate):
 
 
 def estimated_scores(view, estimate):
+    """Solved for the scores themselves: residuals of least norm, less the label, would tell the own labels again."""
     own = OwnScore(view)
     signs = own.signs if own.signs is not None else np.zeros(len(own.row_ids))
     ids, values = [], []
-    for system, residuals in residuals_of(view, estimate):
+    for system in batch_systems(view):
         rows = own.positions(system.ids)
+        known = 2 * signs[rows] - own.scores(system.round, rows)
         ids.append(np.column_stack([np.full(len(rows), system.round), system.ids]))
-        values.append(4 * residuals + 2 * signs[rows] - own.scores(system.round, rows))
+        right = 4 * len(rows) * system.gradient + system.rows.T @ known
+        values.append(estimate(system.rows.T, right))
     return np.concatenate(ids), np.concatenate(values)[:, None]
 
 
@@ -198,6 +201,24 @@ def decided(case: str, attempts: list[Attempt]) -> Outcome:
     return decide(Question(coalition, Mode.PASSIVE, name, target, None, Theory("unknown", ())), attempts).outcome
 
 
+TOLD_IN_PART = [
+    *(f"score-recovery, s = 6, {start}" for start in ("zero", "normal")),
+    *(f"arbiter-collusion, {epochs} epochs, {width} columns" for epochs, width in ((2, 5), (3, 5), (4, 6))),
+    *(f"column-products, {rounds} rounds" for rounds in (4, 6)),
+]
+
+
+@pytest.mark.parametrize("case", TOLD_IN_PART)
+def test_what_is_not_determined_and_still_learnt_is_answered_in_part(case):
+    name, made, coalition, target = GRID[case]
+    federation = made()
+    runs = [play(federation, Randomness.published(seed)) for seed in range(RUNS)]
+    attempts = [one.attempt(ATTACKS.get(name), coalition, target, isolated=False) for one in runs]
+    assert {one.guess.status for one in attempts} == {Status.PARTIAL}
+    assert "directions are determined; the rest is filled with nothing" in attempts[0].guess.why
+    assert decided(case, attempts) is Outcome.LEAK
+
+
 @pytest.mark.parametrize("case", GRID)
 def test_what_is_refused_no_generic_estimator_finds(case):
     name, made, coalition, target = GRID[case]
@@ -233,9 +254,10 @@ def test_the_red_team_finds_what_is_there():
 
 # Where the words stand in the attacks, and what each refusal rests on.
 GROUNDS = {
-    "arbiter/arbiter_collusion.py": "rank: fewer equations of scores and gradients than unknown cells",
+    "arbiter/arbiter_collusion.py": "rank 0: no equation of scores and gradients says anything",
     "binary/binary_records.py": "theorem: real columns are free up to a rotation of the rows that X^T X and X^T Y keep",
-    "binary/column_products.py": "rank of the models at the precision of the updates, from the view",
+    "binary/column_products.py": "rank 0 of the models at the precision of the updates, from the view",
+    "boosting/histogram_decoding.py": "symmetry: every cell is of rows that all sums leave exchangeable",
     "gram/gram_estimate.py": "rank of the updates, from the view; then a search goes on where batches differ",
     "gram/gram_recovery.py": "theorem: several outside add up to one score",
     "gram/gram_search.py": "count: fewer scores than unknowns leave a family of tables",
@@ -246,7 +268,7 @@ GROUNDS = {
     "predictions/grid_answer.py": "nothing was released",
     "residuals/minimum_norm_labels.py": "the view holds no round with a batch and a gradient",
     "residuals/residual_recovery.py": "rank of each batch's own rows, from the view (hu2022/corollary-3.2)",
-    "residuals/score_recovery.py": "rank of each batch's own rows; or several parties that are one sum",
+    "residuals/score_recovery.py": "rank 0 of each batch's own rows; or several parties that are one sum",
     "residuals/single_column_recovery.py": "hu2022/theorem-3.6, or the rank of each batch's own rows",
     "residuals/trajectory.py": "rank of a batch's own rows, from the view",
     "verdicts.py": "where refusals are made",
