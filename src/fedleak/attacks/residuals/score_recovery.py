@@ -93,7 +93,7 @@ def _undetermined(view: View, silent: Guess) -> Guess:
     why = "no batch has as many independent equations as rows, so no score is determined"
     found = least_norm_scores(view)
     if found is None:
-        return replace(silent, why=f"{why}; what the equations leave of all scores together takes known labels")
+        return replace(silent, why=f"{why}; to tell a part takes known labels and residuals linear in the score")
     status = Status.PARTIAL if found.rank else Status.NOT_IDENTIFIABLE
     evidence = {**silent.evidence, "rank": found.rank, "unknowns": found.n_unknowns}
     told = f"{why}; {in_part(found.rank, found.n_unknowns)}"
