@@ -1,21 +1,18 @@
 """A red team for every refusal: where an attack says "not identifiable", generic estimators are tried on the same view.
 
 One that beats the baseline, by the decision of an audit, shows that the refusal was wrong. Which theorem or rank each
-refusal rests on stands in ``GROUNDS``.
+refusal rests on stands in ``test_grounds.py``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, lsq_linear, milp
 
-import fedleak.attacks
 import horizontal
 from federations import sealed, sealed_arbiter, vertical
 from fedleak.attacks import ATTACKS
@@ -100,13 +97,16 @@ def estimated_labels(view, estimate):
 
 
 def estimated_scores(view, estimate):
+    """Solved for the scores themselves: residuals of least norm, less the label, would tell the own labels again."""
     own = OwnScore(view)
     signs = own.signs if own.signs is not None else np.zeros(len(own.row_ids))
     ids, values = [], []
-    for system, residuals in residuals_of(view, estimate):
+    for system in batch_systems(view):
         rows = own.positions(system.ids)
+        known = 2 * signs[rows] - own.scores(system.round, rows)
         ids.append(np.column_stack([np.full(len(rows), system.round), system.ids]))
-        values.append(4 * residuals + 2 * signs[rows] - own.scores(system.round, rows))
+        right = 4 * len(rows) * system.gradient + system.rows.T @ known
+        values.append(estimate(system.rows.T, right))
     return np.concatenate(ids), np.concatenate(values)[:, None]
 
 
@@ -191,18 +191,55 @@ GRID = {
         for rounds in (2, 4, 6)
     },
 }
+SUM_OF_TWO = "score-recovery, two outside"
+MADE = {
+    **GRID,
+    SUM_OF_TWO: (
+        "score-recovery",
+        lambda: vertical({"bank": 12, "fintech": 2, "shop": 2}, sealed(batch_size=6, initialisation="normal")),
+        ("bank",),
+        SCORES,
+    ),
+}
 
 
 def decided(case: str, attempts: list[Attempt]) -> Outcome:
-    name, _, coalition, target = GRID[case]
+    name, _, coalition, target = MADE[case]
     return decide(Question(coalition, Mode.PASSIVE, name, target, None, Theory("unknown", ())), attempts).outcome
+
+
+TOLD_IN_PART = [
+    *(f"score-recovery, s = 6, {start}" for start in ("zero", "normal")),
+    *(f"arbiter-collusion, {epochs} epochs, {width} columns" for epochs, width in ((2, 5), (3, 5), (4, 6))),
+    *(f"column-products, {rounds} rounds" for rounds in (4, 6)),
+]
+
+
+@pytest.mark.parametrize("case", TOLD_IN_PART)
+def test_what_is_not_determined_and_still_learnt_is_answered_in_part(case):
+    name, made, coalition, target = GRID[case]
+    federation = made()
+    runs = [play(federation, Randomness.published(seed)) for seed in range(RUNS)]
+    attempts = [one.attempt(ATTACKS.get(name), coalition, target, isolated=False) for one in runs]
+    assert {one.guess.status for one in attempts} == {Status.PARTIAL}
+    assert "directions are determined; the rest is filled with nothing" in attempts[0].guess.why
+    assert decided(case, attempts) is Outcome.LEAK
 
 
 @pytest.mark.parametrize("case", GRID)
 def test_what_is_refused_no_generic_estimator_finds(case):
-    name, made, coalition, target = GRID[case]
+    attacked_by_the_red_team(case, RUNS)
+
+
+@pytest.mark.xfail(reason="a sum over several parties tells of each of them, and score-recovery still refuses it")
+def test_a_sum_of_two_that_is_refused_tells_of_neither():
+    attacked_by_the_red_team(SUM_OF_TWO, 10)
+
+
+def attacked_by_the_red_team(case: str, n_runs: int) -> None:
+    name, made, coalition, target = MADE[case]
     federation = made()
-    runs = [play(federation, Randomness.published(seed)) for seed in range(RUNS)]
+    runs = [play(federation, Randomness.published(seed)) for seed in range(n_runs)]
     attack = ATTACKS.get(name)
     answers = [one.attempt(attack, coalition, target, scores=False, isolated=False) for one in runs]
     refused = [one.guess.status is Status.NOT_IDENTIFIABLE for one in answers]
@@ -229,38 +266,3 @@ def test_the_red_team_finds_what_is_there():
     )
     found = scored(attempt, played.run.truth, np.random.default_rng(0))
     assert decided("residual-sign, s = 12, zero", [found]) is Outcome.LEAK
-
-
-# Where the words stand in the attacks, and what each refusal rests on.
-GROUNDS = {
-    "arbiter/arbiter_collusion.py": "rank: fewer equations of scores and gradients than unknown cells",
-    "binary/binary_records.py": "theorem: real columns are free up to a rotation of the rows that X^T X and X^T Y keep",
-    "binary/column_products.py": "rank of the models at the precision of the updates, from the view",
-    "gram/gram_estimate.py": "rank of the updates, from the view; then a search goes on where batches differ",
-    "gram/gram_recovery.py": "theorem: several outside add up to one score",
-    "gram/gram_search.py": "count: fewer scores than unknowns leave a family of tables",
-    "inversion/average_inversion.py": "rank of the averages, from the view; or several parties that are one sum",
-    "inversion/rotation_matching.py": "li2021/theorem-1 and 2: nothing is known that fixes the rotation",
-    "inversion/rotation_solve.py": "li2021/theorem-1 and 2: fewer known cells than degrees of freedom",
-    "predictions/equality_solving.py": "rank: no row gives an equation",
-    "predictions/grid_answer.py": "nothing was released",
-    "residuals/minimum_norm_labels.py": "the view holds no round with a batch and a gradient",
-    "residuals/residual_recovery.py": "rank of each batch's own rows, from the view (hu2022/corollary-3.2)",
-    "residuals/score_recovery.py": "rank of each batch's own rows; or several parties that are one sum",
-    "residuals/single_column_recovery.py": "hu2022/theorem-3.6, or the rank of each batch's own rows",
-    "residuals/trajectory.py": "rank of a batch's own rows, from the view",
-    "verdicts.py": "where refusals are made",
-}
-REFUSING = re.compile(r"NOT_IDENTIFIABLE|NotIdentified\(|\bnothing\(view")
-
-
-def refusing_files() -> Iterator[str]:
-    folder = Path(fedleak.attacks.__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        if REFUSING.search(path.read_text(encoding="utf-8")):
-            yield path.relative_to(folder).as_posix()
-
-
-def test_every_refusal_names_its_grounds():
-    only_undetermined = {"residuals/bounded_score_labels.py"}
-    assert set(refusing_files()) - only_undetermined == set(GROUNDS)

@@ -54,7 +54,8 @@ def test_budgets_outside_the_proof_are_refused(changes):
 def test_settings_defenses_change_what_they_say():
     federation = vertical(WIDTHS, sealed())
     assert LargeInitialisation().configure(federation).settings.initialisation == "normal"
-    assert LargerBatch().configure(federation).settings.batch_size == 16
+    assert LargerBatch().configure(vertical(WIDTHS, sealed(), n_rows=32)).settings.batch_size == 16
+    assert LargerBatch().configure(federation).settings.batch_size == 24  # 16 would leave 8 rows, within 8 columns
     assert LargerBatch(batch_size=100).configure(federation).settings.batch_size == 24  # all rows there are
     with pytest.raises(InputError, match="0 or more"):
         LargerBatch(batch_size=-1)

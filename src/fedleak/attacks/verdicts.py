@@ -71,6 +71,11 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)
 
 
+def in_part(rank: int, n_unknowns: int) -> str:
+    """Of an answer of least norm: what is not determined is not nothing learnt."""
+    return f"{rank} of {n_unknowns} directions are determined; the rest is filled with nothing"
+
+
 @dataclass(frozen=True)
 class NotIdentified:
     why: str

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.attacks.arbiter.gradient_equations import Solved, solve_columns, solve_jointly, too_large
+from fedleak.attacks.arbiter.least_norm_rows import least_norm_rows
 from fedleak.attacks.arbiter.opened_training import OpenedTraining, opened_training
 from fedleak.attacks.arbiter.row_equations import FINE, RowEquations, fits, solve_rows, spread
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import from_assessment, in_part
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -52,9 +53,9 @@ class ArbiterCollusion(Attack):
         known = _known(answer.solved)[:, training.columns]
         values = np.where(known, answer.solved.values[:, training.columns], np.nan)
         whole = bool(known.all())
-        return Guess(
+        guess = Guess(
             view.target,
-            Status.RECOVERED if whole else Status.PARTIAL if known.any() else _why_not(training),
+            Status.RECOVERED if whole else Status.PARTIAL if known.any() else Status.UNDETERMINED,
             training.ids,
             values,
             evidence={
@@ -69,6 +70,7 @@ class ArbiterCollusion(Attack):
             why=_sentence(training, answer, known),
             certificate=_certificate(answer) if whole and answer.checked else "",
         )
+        return guess if known.any() or training.n_equations >= training.least_unknowns else _in_part(training, guess)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -182,10 +184,17 @@ def _typical(errors: FloatArray) -> dict[str, float]:
     return {"expected error of a cell": float(np.median(finite))} if len(finite) else {}
 
 
-def _why_not(training: OpenedTraining) -> Status:
-    """Fewer equations than unknowns leave a family of tables; else it is digits, or rounds that are dependent."""
-    too_few = training.n_equations < training.least_unknowns
-    return Status.NOT_IDENTIFIABLE if too_few else Status.UNDETERMINED
+def _in_part(training: OpenedTraining, silent: Guess) -> Guess:
+    """Fewer equations than unknowns leave a family of tables, which all agree in the directions that these determine;
+    where there are enough, it is digits, or rounds that are dependent."""
+    found = least_norm_rows(training)
+    return replace(
+        silent,
+        status=Status.PARTIAL if found.rank else Status.NOT_IDENTIFIABLE,
+        values=found.values[:, training.columns],
+        evidence={**silent.evidence, "rank": found.rank},
+        why=f"{silent.why}; {in_part(found.rank, training.n_unknowns)}",
+    )
 
 
 def _sentence(training: OpenedTraining, answer: _Answer, known: BoolArray) -> str:

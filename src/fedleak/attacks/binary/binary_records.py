@@ -75,6 +75,8 @@ class BinaryRecords(Attack):
         evidence = evidence_of(groups)
         if any(group.alpha is None for group in groups):
             status, why = status_of(groups)
+            if status is Status.PARTIAL:  # of the products: of single records they leave all open
+                status = Status.UNDETERMINED
             return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
         coding = own_coding(view, seen.n_columns)
         solved = [_solve(group, coding, Budget(self.nodes // len(groups))) for group in groups]

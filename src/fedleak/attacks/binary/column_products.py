@@ -22,7 +22,7 @@ from fedleak.attacks.binary.step_products import (
     sum_of_grams,
     without_mean_spread,
 )
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import from_assessment, in_part
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -47,13 +47,16 @@ class ColumnProducts(Attack):
         groups = observed_products(seen, rng)
         status, why = status_of(groups)
         values = np.full((seen.n_columns, seen.n_columns + 1), np.nan)
-        if all(group.alpha is not None for group in groups):
+        told = [cells for group in groups if (cells := _side_by_side(group)) is not None]
+        if len(told) == len(groups):
             counted = sum(group.n_rows for group in groups) / seen.n_rows
-            values = np.sum([_side_by_side(group) for group in groups], axis=0) / counted
+            values = np.sum(told, axis=0) / counted
         if status is Status.RECOVERED and not np.isfinite(values).all():
             status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
         if status is Status.RECOVERED and (twice := counted_twice(groups, seen)):
             status, why = Status.PARTIAL, twice
+        if any(group.in_part is not None for group in groups):
+            why = f"{why}; {in_part(sum(g.fit.rank for g in groups), sum(g.fit.needed for g in groups))}"
         ids = np.arange(seen.n_columns)
         return Guess(view.target, status, ids, values, evidence=evidence_of(groups), why=why)
 
@@ -65,7 +68,8 @@ class ColumnProducts(Attack):
 def status_of(groups: list[Products]) -> tuple[Status, str]:
     missing = [group for group in groups if not group.fit.determined]
     if missing:
-        return Status.NOT_IDENTIFIABLE, missing[0].why
+        known = any(group.fit.rank for group in groups)
+        return Status.PARTIAL if known else Status.NOT_IDENTIFIABLE, missing[0].why
     for group in groups:
         if group.alpha is None:
             return Status.UNDETERMINED, group.why
@@ -103,10 +107,10 @@ def evidence_of(groups: list[Products]) -> dict[str, ScalarValue]:
     }
 
 
-def _side_by_side(group: Products) -> FloatArray:
-    assert group.alpha is not None
-    assert group.beta is not None
+def _side_by_side(group: Products) -> FloatArray | None:
     alpha, beta = group.alpha, group.beta
+    if alpha is None or beta is None:
+        return group.in_part
     if group.integral:
         alpha = np.rint(alpha)
         beta = sure_parity(beta, alpha.diagonal().astype(np.int64))
@@ -130,6 +134,7 @@ class Products:
     beta: FloatArray | None
     needs_integers: bool  # an approximation: right only where it can be rounded
     why: str = ""
+    in_part: FloatArray | None = None  # (d, d + 1): α and β of least norm, where the fit does not determine them
 
     @property
     def integral(self) -> bool:
@@ -159,6 +164,9 @@ def observed_products(seen: Observations, rng: np.random.Generator) -> list[Prod
 
 
 def _for_all_columns(found: Products, kinds: IntArray) -> Products:
+    if found.in_part is not None:
+        sides = np.append(kinds, found.in_part.shape[0])
+        return replace(found, in_part=found.in_part[np.ix_(kinds, sides)])
     if found.alpha is None or found.beta is None:
         return found
     return replace(found, alpha=found.alpha[np.ix_(kinds, kinds)], beta=found.beta[kinds])
@@ -205,7 +213,7 @@ def _fit_affine(seen: Observations, shares: FloatArray) -> AffineFit:
 
 def _from_affine(fit: AffineFit, n_rows: int, *, needs_integers: bool) -> Products:
     if not fit.determined:
-        return Products(n_rows, fit, None, None, needs_integers, _too_few(fit))
+        return _in_part(n_rows, fit, fit.slope[:, -1], needs_integers=needs_integers)
     alpha = fit.slope[:, :-1]
     return Products(n_rows, fit, (alpha + alpha.T) / 2, fit.slope[:, -1], needs_integers, _misfit(fit))
 
@@ -220,7 +228,7 @@ def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
     design = np.column_stack([seen.models, np.ones(len(seen.models))])
     fit = fit_rows(design, seen.updates / step, seen.shared(), seen.noise / step)  # Γ/s = Σα + …, c/s = −2η
     if not fit.determined:
-        return Products(seen.n_rows, fit, None, None, True, _too_few(fit))
+        return _in_part(seen.n_rows, fit, -fit.slope[:, -1] / 2, needs_integers=True)
     n_parties, d = len(seen.outsiders), seen.n_columns
     mean_product = np.eye(d) - step * fit.slope[:, :-1] / n_parties
     product = Product(mean_product, step, deepest, seen.n_rows // n_parties)
@@ -255,10 +263,18 @@ def _by_extrapolation(seen: Observations, n_batches: int) -> Products:
     design = np.hstack([power[:, None] * models for power in powers])
     fit = fit_rows(design, seen.updates / largest, seen.shared(), seen.noise / largest)
     if not fit.determined:
-        return Products(seen.n_rows, fit, None, None, True, _too_few(fit))
+        return _in_part(seen.n_rows, fit, -fit.slope[:, seen.n_columns] / 2, needs_integers=True)
     d = seen.n_columns
     alpha = fit.slope[:, :d]
     return Products(seen.n_rows, fit, (alpha + alpha.T) / 2, -fit.slope[:, d] / 2, True, _misfit(fit))
+
+
+def _in_part(n_rows: int, fit: AffineFit, beta: FloatArray, *, needs_integers: bool) -> Products:
+    """α is symmetric, and the mean with its transpose never farther from it. Of steps that follow one another this is
+    the first order. A column whose updates were never sent has nothing."""
+    alpha = fit.slope[:, : len(fit.slope)]
+    cells = np.nan_to_num(np.column_stack([(alpha + alpha.T) / 2, beta]))
+    return Products(n_rows, fit, None, None, needs_integers, _too_few(fit), cells)
 
 
 def _too_few(fit: AffineFit) -> str:

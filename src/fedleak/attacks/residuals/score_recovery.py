@@ -7,13 +7,16 @@ models of two classes, row by row from the gradient or from shares that a dishon
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from fedleak.attacks.residuals.least_norm_scores import least_norm_scores
 from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores, predict_scores
 from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.residual_sign import assess_labels as labels_by_sign
 from fedleak.attacks.residuals.trajectory import ReadTrajectory, read_on_the_grid, reads_the_grid
-from fedleak.attacks.verdicts import NotIdentified, unsolved
+from fedleak.attacks.verdicts import NotIdentified, in_part, unsolved
 from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
@@ -74,8 +77,7 @@ def _from_residuals(view: View, found: OutsideScores) -> Guess:
     known = np.isfinite(values)
     evidence = {"determined share": float(known.mean()), "labels by the residuals' signs": found.labels_by_sign}
     if not known.any():
-        why = "no batch has as many independent equations as rows, so no score is determined"
-        return Guess(view.target, Status.NOT_IDENTIFIABLE, ids, values, intervals, evidence=evidence, why=why)
+        return _undetermined(view, Guess(view.target, Status.UNDETERMINED, ids, values, intervals, evidence=evidence))
     clean = no_noise(view.facts).state is State.HOLDS
     signs_hold = not found.labels_by_sign or labels_by_sign(view.facts).state is State.HOLDS
     one_root = bool((intervals[..., 0] == intervals[..., 1]).all())  # a cubic residual may leave three scores
@@ -84,6 +86,18 @@ def _from_residuals(view: View, found: OutsideScores) -> Guess:
     if not signs_hold:
         why += ", which is read off the residuals' signs and not proved"
     return Guess(view.target, status, ids, values, intervals, evidence=evidence, why=why)
+
+
+def _undetermined(view: View, silent: Guess) -> Guess:
+    """No single score is determined, but directions among them are."""
+    why = "no batch has as many independent equations as rows, so no score is determined"
+    found = least_norm_scores(view)
+    if found is None:
+        return replace(silent, why=f"{why}; to tell a part takes known labels and residuals linear in the score")
+    status = Status.PARTIAL if found.rank else Status.NOT_IDENTIFIABLE
+    evidence = {**silent.evidence, "rank": found.rank, "unknowns": found.n_unknowns}
+    told = f"{why}; {in_part(found.rank, found.n_unknowns)}"
+    return Guess(view.target, status, found.ids, found.values, evidence=evidence, why=told)
 
 
 def _cells(found: OutsideScores) -> tuple[IntArray, FloatArray, FloatArray]:
