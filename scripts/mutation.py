@@ -52,11 +52,12 @@ def targets(table: Mapping[str, Mapping[str, object]]) -> list[Target]:
     """``table``: of each package its ``modules`` (patterns below src/fedleak) and ``tests``, by module or for all."""
     found = []
     for package, entry in table.items():
-        tests = entry["tests"]
+        tests, patterns = entry["tests"], entry["modules"]
         assert isinstance(tests, dict)
-        for pattern in entry["modules"]:  # type: ignore[attr-defined]
+        assert isinstance(patterns, list)
+        for pattern in patterns:
             for path in sorted((ROOT / "src" / "fedleak").glob(pattern)):
-                chosen = tests.get(path.stem, tests["all"])
+                chosen = tests[path.stem if path.stem in tests else "all"]
                 name = ".".join(path.relative_to(ROOT / "src" / "fedleak").with_suffix("").parts)
                 found.append(Target(package, name, path, tuple(chosen)))
     return found

@@ -43,8 +43,9 @@ def in_child(folder: Path, tests: Sequence[str], order: Sequence[str]) -> Outcom
         _run(folder, tests, order, answer)
     if not _waited(child):
         return Outcome("endless", "no end within the limit")
-    ended = {"code": -1, "by": "the interpreter ended", "seconds": {}}
-    told = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else ended
+    if not answer.exists():
+        return Outcome("failed", "the interpreter ended")
+    told = json.loads(answer.read_text(encoding="utf-8"))
     return Outcome("survived" if told["code"] == 0 else "failed", told["by"], told["seconds"])
 
 
