@@ -37,6 +37,12 @@ class Capability(StrEnum):
     CANDIDATE_SUMS = "sums of gradients for every split that its partners could make"
     NODE_ROUTING = "which way its partners' nodes send each row"
     ENROLLED_RECORDS = "a prediction service for records of its own making"
+    NETWORK = "the whole network that its partners train, in every round"
+    CUT_NETWORKS = "every party's bottom network and the top, in every round"
+    LAYER_GRADIENTS = "the gradient of every layer of its partners' networks"
+    LAYER_UPDATES = "what its partners' local steps change of every layer of a network"
+    EMBEDDINGS = "what its partners' bottom networks make of each row"
+    EMBEDDING_GRADIENTS = "the gradient of its own bottom network's outputs for each row"
     KNOWN_CELLS = "some of the victim's cells"
     PUBLIC_SAMPLE = "a public sample of similar rows"
 

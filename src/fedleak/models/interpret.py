@@ -17,7 +17,7 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
 from fedleak.core.payload import ARRAY_KINDS, ModelSpec
-from fedleak.models import boosted_model, opaque, score_models, tree_models
+from fedleak.models import boosted_model, layered, opaque, score_models, tree_models
 from fedleak.models.boosted_model import BoostedModel
 from fedleak.models.boosting.losses import Objective
 from fedleak.models.model import FORMAT_VERSION, Model, columns_of
@@ -38,6 +38,7 @@ def interpret(spec: ModelSpec) -> Model:
         tree_models.FOREST_KIND: _forest,
         score_models.NETWORK_KIND: _network,
         boosted_model.BOOSTED_KIND: _boosted,
+        layered.LAYERED_KIND: layered.layered_of,
     }
     if spec.kind == opaque.KIND:
         raise UnreadableModelError(opaque.NOT_STORED)

@@ -141,7 +141,7 @@ READABLE_LAYERS = "Linear, ReLU, Dropout, Identity, Flatten, and Softmax or Sigm
 
 def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
     """The module's own confidences; without a final Softmax or Sigmoid its outputs are taken as logits."""
-    layers = list(_flat_layers(module))
+    layers = list(flat_layers(module))
     link_layer = type(layers[-1]).__name__ if layers else ""
     weights: list[FloatArray] = []
     biases: list[FloatArray] = []
@@ -168,12 +168,12 @@ def from_torch(module: Any, columns: Sequence[str] | None) -> Model:
     return NetworkModel(names, tuple(weights), tuple(biases), link)
 
 
-def _flat_layers(module: Any) -> Iterator[Any]:
+def flat_layers(module: Any) -> Iterator[Any]:
     if type(module).__name__ != "Sequential":
         yield module
         return
     for child in module:
-        yield from _flat_layers(child)
+        yield from flat_layers(child)
 
 
 def _link_of(last: str, n_outputs: int) -> Link:

@@ -18,6 +18,7 @@ from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.captured.holdings import CoalitionHoldings, Holdings
 from fedleak.protocols.linear import vocabulary as linear
+from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.prediction import vocabulary as prediction
 
 
@@ -97,7 +98,11 @@ RULES = (
         'the public fact `residual`, or `approximation` = "exact"',
         _linear_residual,
     ),
-    Rule(Capability.BATCH_IDS, f"a message `{linear.BATCH}`", _gets(linear.BATCH)),
+    Rule(
+        Capability.BATCH_IDS,
+        f"a message `{linear.BATCH}`, `{networks.BATCH}` or `{networks.OWN_BATCH}`",
+        lambda own, _: any(own.gets(step) for step in (linear.BATCH, networks.BATCH, networks.OWN_BATCH)),
+    ),
     Rule(
         Capability.CIPHERTEXTS,
         f"ciphertexts received at `{linear.ENCRYPTED_SCORE}`, `{linear.ENCRYPTED_RESIDUAL}` or "
@@ -142,6 +147,16 @@ RULES = (
         Capability.FOREST_MODEL,
         "a model received of kind `forest` whose trees vote",
         _model_of_kind("forest", "one-hot"),
+    ),
+    Rule(Capability.NETWORK, f"a message `{networks.NETWORK}`", _gets(networks.NETWORK)),
+    Rule(Capability.CUT_NETWORKS, f"a message `{networks.NETWORKS}`", _gets(networks.NETWORKS)),
+    Rule(Capability.LAYER_GRADIENTS, f"a message `{networks.LAYER_GRADIENTS}`", _gets(networks.LAYER_GRADIENTS)),
+    Rule(Capability.LAYER_UPDATES, f"a message `{networks.LAYER_UPDATES}`", _gets(networks.LAYER_UPDATES)),
+    Rule(Capability.EMBEDDINGS, f"a message `{networks.EMBEDDINGS}`", _gets(networks.EMBEDDINGS)),
+    Rule(
+        Capability.EMBEDDING_GRADIENTS,
+        f"a message `{networks.EMBEDDING_GRADIENTS}`",
+        _gets(networks.EMBEDDING_GRADIENTS),
     ),
     Rule(Capability.CONTRIBUTIONS, f"a message `{prediction.CONTRIBUTIONS}`", _gets(prediction.CONTRIBUTIONS)),
 )

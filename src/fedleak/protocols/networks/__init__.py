@@ -1,0 +1,1 @@
+"""Networks trained together: cut by columns or pixels, by rows, or between layers."""
