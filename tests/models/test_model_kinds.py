@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fedleak.core.errors import FileFormatError, InputError
-from fedleak.models import LinearModel, Link, Model, TreeOutput, convert, interpret
+from fedleak.core.payload import ModelSpec
+from fedleak.models import LinearModel, Link, Model, TreeModel, TreeOutput, convert, interpret
 from fedleak.models.interpret import load_model, save_model
 
 COLUMNS = ("age", "income", "deposit", "visits")
@@ -96,6 +99,34 @@ def test_a_model_survives_its_spec_and_its_file(kind: str, tmp_path: Path) -> No
         assert copy.columns == COLUMNS
         np.testing.assert_array_equal(copy.confidences(rows), model.confidences(rows))
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_counts_of_training_rows_are_kept_and_a_file_without_them_loads(kind: str, tmp_path: Path) -> None:
+    rows, labels = _table(3)
+    estimator: Any = dict(_estimators())[kind]
+    estimator.fit(rows, labels)
+    model = convert(estimator, COLUMNS)
+    fitted = estimator.estimators_ if kind == "forest" else [estimator]
+    expected = np.concatenate([tree.tree_.n_node_samples for tree in fitted])
+    save_model(model, tmp_path / "model.npz")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.npz").to_spec().arrays["counts"], expected)
+    spec = model.to_spec()
+    without = ModelSpec(spec.kind, spec.config, {name: a for name, a in spec.arrays.items() if name != "counts"})
+    older = interpret(without)
+    np.testing.assert_array_equal(older.confidences(rows), model.confidences(rows))
+    assert "counts" not in older.to_spec().arrays
+
+
+def test_counts_that_do_not_add_up_are_refused() -> None:
+    rows, labels = _table(3)
+    estimator: Any = dict(_estimators())["tree"]
+    tree = convert(estimator.fit(rows, labels), COLUMNS)
+    assert isinstance(tree, TreeModel)
+    assert tree.counts is not None
+    for wrong in (tree.counts + 1, tree.counts[:-1], -tree.counts):
+        with pytest.raises(InputError, match="counts"):
+            replace(tree, counts=wrong)
 
 
 def test_columns_go_by_name_whatever_their_order() -> None:

@@ -112,6 +112,7 @@ def _tree_from(spec: ModelSpec, nodes: slice) -> TreeModel:
         _floats(spec, "threshold")[nodes],
         _floats(spec, "fractions")[nodes],
         _choice(spec, "output", TreeOutput),
+        _integers(spec, tree_models.COUNTS)[nodes] if tree_models.COUNTS in spec.arrays else None,
     )
 
 

@@ -106,7 +106,7 @@ def _tree(estimator: Any, columns: tuple[str, ...], output: TreeOutput) -> TreeM
     nodes = estimator.tree_
     counts = np.asarray(nodes.value[:, 0, :], dtype=np.float64)
     fractions = counts / counts.sum(axis=1, keepdims=True)
-    if output is TreeOutput.ONE_HOT:  # the paper's tree holds labels alone: how training rows spread stays unknown
+    if output is TreeOutput.ONE_HOT:  # the paper's leaf holds a label alone: how classes mix there stays unknown
         fractions = np.eye(fractions.shape[1])[np.argmax(fractions, axis=1)]
     return TreeModel(
         columns,
@@ -116,6 +116,7 @@ def _tree(estimator: Any, columns: tuple[str, ...], output: TreeOutput) -> TreeM
         nodes.threshold.astype(np.float64),
         fractions,
         output,
+        nodes.n_node_samples.astype(np.int64),
     )
 
 

@@ -8,13 +8,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray, freeze
+from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze
 from fedleak.core.errors import InputError
 from fedleak.core.payload import ModelSpec, ScalarValue
 from fedleak.models.model import FORMAT_VERSION, Model, checked_columns, columns_text
 
 TREE_KIND = "tree"
 NO_CHILD = -1
+PER_NODE = ("left", "right", "feature", "threshold", "fractions")
+COUNTS = "counts"  # stored where a tree has them
 
 
 class TreeOutput(StrEnum):
@@ -35,12 +37,16 @@ class TreeModel(Model):
     threshold: FloatArray
     fractions: FloatArray  # (nodes, classes): the training rows' classes at the node
     output: TreeOutput = TreeOutput.ONE_HOT
+    counts: IntArray | None = None  # training rows that came to each node, where the library keeps them
 
     def __post_init__(self) -> None:
         _check_nodes(self)
         object.__setattr__(self, "columns", checked_columns(self.columns, len(self.columns)))
-        for name in ("left", "right", "feature", "threshold", "fractions"):
+        for name in PER_NODE:
             object.__setattr__(self, name, freeze(getattr(self, name)))
+        if self.counts is not None:
+            _check_counts(self, self.counts)
+            object.__setattr__(self, COUNTS, freeze(self.counts))
 
     @property
     def n_classes(self) -> int:
@@ -87,8 +93,13 @@ class TreeModel(Model):
             "columns": columns_text(self.columns),
             "output": self.output.value,
         }
-        names = ("left", "right", "feature", "threshold", "fractions")
-        return ModelSpec(TREE_KIND, config, {name: getattr(self, name) for name in names})
+        return ModelSpec(TREE_KIND, config, _node_arrays((self,)))
+
+
+def _node_arrays(trees: Sequence[TreeModel]) -> dict[str, AnyArray]:
+    """Of all nodes, a tree after the other; counts where every tree has them."""
+    names = (*PER_NODE, COUNTS) if all(tree.counts is not None for tree in trees) else PER_NODE
+    return {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
 
 
 def _check_nodes(tree: TreeModel) -> None:
@@ -111,8 +122,15 @@ def _check_nodes(tree: TreeModel) -> None:
         raise InputError(f"a tree must split on one of its {len(tree.columns)} columns; got {used.tolist()}")
 
 
+def _check_counts(tree: TreeModel, counts: IntArray) -> None:
+    if counts.shape != tree.left.shape or (counts < 0).any():
+        raise InputError(f"a tree's counts must be one a node, 0 or more; got shape {counts.shape}")
+    inner = ~tree.is_leaf
+    if (counts[inner] != counts[tree.left[inner]] + counts[tree.right[inner]]).any():
+        raise InputError("the counts of a node's two children must add up to its own; leave counts out if unknown")
+
+
 FOREST_KIND = "forest"
-PER_NODE = ("left", "right", "feature", "threshold", "fractions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +175,8 @@ class ForestModel(Model):
             "columns": columns_text(self.columns),
             "output": self.output.value,
         }
-        arrays = {name: np.concatenate([getattr(tree, name) for tree in self.trees]) for name in PER_NODE}
         sizes = np.array([len(tree.left) for tree in self.trees], dtype=np.int64)
-        return ModelSpec(FOREST_KIND, config, {**arrays, "sizes": sizes})
+        return ModelSpec(FOREST_KIND, config, {**_node_arrays(self.trees), "sizes": sizes})
 
 
 @dataclass(frozen=True, eq=False)

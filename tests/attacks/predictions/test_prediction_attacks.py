@@ -10,7 +10,6 @@ import pytest
 from fedleak.attacks.predictions.equality_bayes import EqualityBayes
 from fedleak.attacks.predictions.equality_projection import EqualityProjection
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
-from fedleak.attacks.predictions.forest_path_restriction import ForestPathRestriction
 from fedleak.attacks.predictions.generative_regression import NOISE_VARIANCE, GenerativeRegressionNetwork
 from fedleak.attacks.predictions.generator import GeneratorOptions
 from fedleak.attacks.predictions.network_rows import score_slopes
@@ -78,31 +77,6 @@ def test_the_true_path_is_always_among_the_candidates(pick):
     assert (guess.intervals[:, :, 0] <= truth).all()
     assert (truth <= guess.intervals[:, :, 1]).all()
     assert (guess.intervals[:, :, 1] - guess.intervals[:, :, 0]).mean() < 1
-
-
-def test_votes_of_a_forest_never_rule_the_truth_out():
-    settings = PredictionSettings(model="forest", n_trees=9, forest_depth=3)
-    run = run_prediction(unit_federation({"bank": 2, "fintech": 2}, settings, n_rows=150))
-    guess = ForestPathRestriction().run(view_of(run, kind=SecretKind.RANGES), rng=rng())
-    truth = run.truth.of(guess.secret).values
-    assert (guess.intervals[:, :, 0] <= truth).all()
-    assert (truth <= guess.intervals[:, :, 1]).all()
-    assert guess.evidence["mean width of an interval"] < 1
-
-
-def test_rounding_finer_than_a_vote_hides_no_vote_and_coarser_rounding_or_a_label_hides_all():
-    federation = unit_federation({"bank": 3, "fintech": 2}, PredictionSettings(model="forest", n_trees=20))
-    found = {}
-    for defense in (None, Rounding(digits=2), Rounding(digits=1), TopLabel()):
-        run = run_prediction(federation, defense=defense)
-        view = view_of(run, kind=SecretKind.RANGES, defense=defense)
-        found[str(defense)] = ForestPathRestriction().run(view, rng=rng())
-    plain, fine, coarse, label = found.values()
-    np.testing.assert_array_equal(plain.intervals, fine.intervals)
-    assert plain.status is fine.status is Status.PARTIAL
-    for guess in (coarse, label):
-        assert guess.status is Status.UNDETERMINED
-        assert np.ptp(guess.intervals, axis=2).min() == 1
 
 
 @pytest.mark.parametrize("model", ["logistic", "forest", "tree"])

@@ -1,8 +1,9 @@
 """Path restriction on a decision tree (Luo et al. 2021, algorithm 1).
 
-Own features and the predicted class leave few of the tree's paths. Their boxes bound the victim's values; one path is
-drawn and its centre given as the values. The paper draws uniformly; here the draw is by the volume of the paths' boxes,
-measured as the adversary's own columns spread.
+Own features and the predicted class leave few of the tree's paths. Their boxes bound the victim's values; the centre
+of the likeliest is given as the values, of several alike one is drawn. To the paper all are alike. Here a path is as
+likely as the training rows that the tree counted at its nodes make it; where a tree was served without counts, as the
+volume of its box, measured as the adversary's own columns spread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
-from fedleak.models.inversion.tree_paths import TreePaths, candidate_paths, log_volumes, tree_paths
+from fedleak.models.inversion.tree_paths import TreePaths, candidate_paths, log_counts, log_volumes, tree_paths
 from fedleak.models.tree_models import TreeModel
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
@@ -29,29 +30,44 @@ class Pick(StrEnum):
     UNIFORM = "uniform"  # every candidate alike, as in the paper
     VOLUME = "volume"  # by the share of the box of unknown columns that the path fills
     OWN_COLUMNS = "own-columns"  # the same, measured by how the adversary's own columns spread over their ranges
+    COUNTS = "counts"  # by the training rows that the tree counted; own columns where it counted none
 
 
 UNIFORM_SHARE = 0.1  # of the own columns' distribution: an interval that they never visit keeps some weight
 
 
-def path_weights(paths: TreePaths, candidates: BoolArray, unknown: IntArray, pick: Pick, own: FloatArray) -> FloatArray:
+def path_weights(
+    case: PredictionCase, tree: TreeModel, paths: TreePaths, candidates: BoolArray, pick: Pick
+) -> FloatArray:
     """(rows, paths): probabilities of the candidates, 0 for all others; zeros where a row has no candidate."""
-    if pick is Pick.UNIFORM:
-        weights = candidates.astype(np.float64)
-    else:
-        log_weights = log_volumes(paths, unknown) if pick is Pick.VOLUME else _log_own_measure(paths, unknown, own)
-        weights = np.where(candidates, np.exp(log_weights), 0.0)
-        empty = weights.sum(axis=1) == 0  # candidates outside the box: any of them
-        weights[empty] = candidates[empty]
+    log_weights = _log_weights(case, tree, paths, pick)
+    largest = np.where(candidates, log_weights, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
+    relative = log_weights - np.where(np.isfinite(largest), largest, 0.0)
+    weights = np.where(candidates, np.exp(np.minimum(relative, 0.0)), 0.0)
+    empty = weights.sum(axis=1) == 0  # candidates outside the box: any of them
+    weights[empty] = candidates[empty]
     total = weights.sum(axis=1, keepdims=True)
     return np.asarray(weights / np.where(total > 0, total, 1.0))
 
 
-def drawn_paths(weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """One path a row by its probabilities; -1 for a row without candidates."""
-    edges = np.cumsum(weights, axis=1)
-    drawn = (rng.random(len(weights))[:, None] >= edges).sum(axis=1)
-    result: IntArray = np.where(edges[:, -1] > 0, np.minimum(drawn, weights.shape[1] - 1), -1)
+def _log_weights(case: PredictionCase, tree: TreeModel, paths: TreePaths, pick: Pick) -> FloatArray:
+    """Of every path, up to a constant."""
+    if pick is Pick.COUNTS:
+        return log_counts(tree, case.own, case.own_positions)
+    if pick is Pick.VOLUME:
+        return log_volumes(paths, case.unknown_positions)
+    return np.zeros(len(paths.leaves)) if pick is Pick.UNIFORM else _log_own_measure(paths, case)
+
+
+ALIKE = 1e-9  # probabilities that differ by less, as a share of the largest, count as equal
+
+
+def likeliest_paths(weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """One path a row, of several equally likely ones a drawn one; -1 for a row without candidates."""
+    best = weights.max(axis=1, initial=0.0, keepdims=True)
+    alike = weights >= (1.0 - ALIKE) * best
+    chosen = np.argmax(np.where(alike, rng.random(weights.shape), -1.0), axis=1)
+    result: IntArray = np.where(best[:, 0] > 0, chosen, -1)
     return result
 
 
@@ -74,10 +90,10 @@ def hulls(paths: TreePaths, candidates: BoolArray, unknown: IntArray) -> FloatAr
     return result
 
 
-def _log_own_measure(paths: TreePaths, unknown: IntArray, own: FloatArray) -> FloatArray:
+def _log_own_measure(paths: TreePaths, case: PredictionCase) -> FloatArray:
     """ln of the probability of each path's box if every unknown column spread like the pooled own columns."""
-    low, high = boxes(paths, unknown)
-    share = _pooled_distribution(own, high) - _pooled_distribution(own, low)
+    low, high = boxes(paths, case.unknown_positions)
+    share = _pooled_distribution(case.own, high) - _pooled_distribution(case.own, low)
     with np.errstate(divide="ignore"):
         result: FloatArray = np.log(np.maximum(share, 0.0)).sum(axis=1)
     return result
@@ -109,7 +125,7 @@ class PathRestriction(Attack):
     produces = SecretKind.RANGES
     measured_by = "interval-score"
 
-    pick: Pick = Pick.OWN_COLUMNS
+    pick: Pick = Pick.COUNTS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
@@ -123,7 +139,9 @@ class PathRestriction(Attack):
         paths = tree_paths(tree)
         tolerance = max(EXACT, case.release.unit + 4 * case.release.noise)
         candidates = candidate_paths(paths, case.own, case.own_positions, case.confidences, tolerance)
-        chosen = drawn_paths(path_weights(paths, candidates, case.unknown_positions, self.pick, case.own), rng)
+        pick = Pick.OWN_COLUMNS if self.pick is Pick.COUNTS and tree.counts is None else self.pick
+        weights = path_weights(case, tree, paths, candidates, pick)
+        chosen = likeliest_paths(weights, rng)
         low, high = boxes(paths, case.unknown_positions)
         centre = (low + high) / 2
         values = np.where((chosen >= 0)[:, None], centre[np.maximum(chosen, 0)], 0.5)
@@ -133,7 +151,8 @@ class PathRestriction(Attack):
             "mean number of candidate paths": float(counts.mean()) if len(counts) else 0.0,
             "share of rows with one path left": float(np.mean(counts == 1)) if len(counts) else 0.0,
             "rows without a path": int((counts == 0).sum()),
-            "pick": self.pick.value,
+            "mean probability of the path that is named": float(weights.max(axis=1).mean()) if len(counts) else 0.0,
+            "pick": pick.value,
         }
         why = f"{evidence['mean number of candidate paths']:.2f} of {len(paths.leaves)} paths are left on average"
         intervals = hulls(paths, candidates, case.unknown_positions)

@@ -64,3 +64,24 @@ def log_volumes(paths: TreePaths, unknown_positions: IntArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         result: FloatArray = np.log(np.maximum(high - low, 0.0)).sum(axis=1)
     return result
+
+
+def log_counts(tree: TreeModel, known: FloatArray, known_positions: IntArray) -> FloatArray:
+    """ln of how likely each path is, up to a constant, by the training rows that the tree counted.
+
+    At a node of an unknown column: the share of its rows that turned so. At a node of a known column the row's turn is
+    no secret, but it is evidence for the turns above (Bayes' rule): the share that turned so there, over the share of
+    all known rows that would. One row is added to either side, so that nothing is ruled out.
+    """
+    assert tree.counts is not None
+    column_of = {int(position): column for column, position in enumerate(known_positions)}
+    log = np.zeros(len(tree.left))
+    for node in np.flatnonzero(~tree.is_leaf):  # parents come before their children
+        left, right = tree.left[node], tree.right[node]
+        turned = np.log((tree.counts[[left, right]] + 1.0) / (tree.counts[node] + 2.0))
+        column = column_of.get(int(tree.feature[node]))
+        if column is not None:
+            below = float((known[:, column] <= tree.threshold[node]).sum())
+            turned = turned - np.log((np.array([below, len(known) - below]) + 1.0) / (len(known) + 2.0))
+        log[[left, right]] = log[node] + turned
+    return np.asarray(log[tree.is_leaf])
