@@ -268,7 +268,10 @@ def test_an_interrupted_audit_writes_its_report(scenario, tmp_path):
         assert run.stderr is not None
         assert b"vertical-logistic" in run.stderr.readline()  # training has begun
         run.send_signal(signal.SIGINT)
-        _, errors = run.communicate(timeout=60)
+        try:
+            _, errors = run.communicate(timeout=60)
+        finally:
+            run.kill()  # one that goes on must not be waited for
     assert run.returncode == 130
     assert b"interrupted" in errors
     found = json.loads((tmp_path / "out" / "report.json").read_text())
