@@ -131,7 +131,10 @@ class NoisyThresholds(Defense):
             return thresholds
         low, high = float(present.min()), float(present.max())
         noise = self.sigma * (high - low) * rng.standard_normal(len(thresholds))
-        return np.unique(np.clip(thresholds + noise, low, high))
+        moved = np.clip(thresholds + noise, low, high)
+        if len(present) < len(column):
+            moved[-1] = high  # it splits present cells from missing ones
+        return np.unique(moved)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ in whole numbers. A cell is named only where every solution has it in that bin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.attacks.boosting.bin_counts import BUDGETS, proved_counts
+from fedleak.attacks.boosting.column_readings import Reading, Rest, bin_sums, readings
 from fedleak.attacks.boosting.histogram_system import HistogramSystem, InconsistentSumsError, histogram_system
-from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, column_sums, trees_of_partner
+from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, trees_of_partner
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
@@ -25,6 +27,7 @@ from fedleak.theory.boosted_trees import SumsOfBins
 from fedleak.theory.condition import State
 
 MISSING_BIN = -1.0
+LAST_GROUP = {Rest.MISSING: MISSING_BIN, Rest.UNTOLD: np.nan}  # what rows beyond the last cut are called
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,29 +37,43 @@ class PlacedColumn:
 
     bins: FloatArray
     shared: IntArray
+    reading: Reading = ()  # the one that the bins are by
     consistent: bool = True
 
 
-def placed_column(n_rows: int, trees: list[TreeOfPartner], column: int, budgets: tuple[int, ...]) -> PlacedColumn:
-    nodes = column_sums(trees, column)
-    nothing = PlacedColumn(np.full(n_rows, np.nan), np.zeros(0, dtype=np.int64))
-    if not nodes or len({(len(node.sums), missing) for node, missing in nodes}) > 1:
-        return nothing  # not offered, or not in the same bins in all trees
+def placed_column(n_rows: int, trees: Sequence[TreeOfPartner], column: int, budgets: tuple[int, ...]) -> PlacedColumn:
+    """By the one reading of the column that the sums do not refute; nothing where several are left."""
+    possible = readings(trees, column)
+    fitting = [_by_reading(n_rows, trees, reading, budgets) for reading in possible]
+    placed = [one for one in fitting if one is not None]
+    if len(placed) == 1:
+        return placed[0]
+    nothing = np.full(n_rows, np.nan), np.zeros(0, dtype=np.int64)
+    return PlacedColumn(*nothing, consistent=bool(placed) or not possible)
+
+
+def _by_reading(
+    n_rows: int, trees: Sequence[TreeOfPartner], reading: Reading, budgets: tuple[int, ...]
+) -> PlacedColumn | None:
+    """None where no rows have such sums."""
+    orders = [(tree, order) for tree, order in zip(trees, reading, strict=True) if order is not None]
+    nodes = [node for tree, order in orders for node in bin_sums(tree, order)]
+    if not nodes:
+        return PlacedColumn(np.full(n_rows, np.nan), np.zeros(0, dtype=np.int64), reading)
     try:
-        system = histogram_system(n_rows, [node for node, _ in nodes])
-        return _placed(system, proved_counts(system, budgets), last_missing=nodes[0][1])
+        system = histogram_system(n_rows, nodes)
+        return _placed(system, proved_counts(system, budgets), reading, orders[0][1].rest)
     except InconsistentSumsError:
-        return PlacedColumn(nothing.bins, nothing.shared, consistent=False)
+        return None
 
 
-def _placed(system: HistogramSystem, counts: IntArray, *, last_missing: bool) -> PlacedColumn:
+def _placed(system: HistogramSystem, counts: IntArray, reading: Reading, rest: Rest) -> PlacedColumn:
     """A group is placed where all its rows are in one bin; where they are proved to be in several, nobody can."""
     whole: BoolArray = np.equal(counts, system.sizes[:, None])
     bins = np.where(whole.any(axis=1), np.argmax(whole, axis=1), np.nan)
-    if last_missing:
-        bins[bins == system.n_bins - 1] = MISSING_BIN
+    bins[bins == system.n_bins - 1] = LAST_GROUP[rest] if rest in LAST_GROUP else system.n_bins - 1
     divided = np.asarray(((counts > 0) & (counts < system.sizes[:, None])).any(axis=1))
-    return PlacedColumn(bins[system.group_of], np.flatnonzero(divided[system.group_of]))
+    return PlacedColumn(bins[system.group_of], np.flatnonzero(divided[system.group_of]), reading)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ class Brackets:
         n_unknown = len(shapes.unknown)
         self.low = np.repeat(ranges[None, :, 0], n_unknown, axis=0)
         self.high = np.repeat(ranges[None, :, 1], n_unknown, axis=0)
+        self._told_low, self._told_high = self.low.copy(), self.high.copy()  # by answers alone, without ancestors
         self.possible = np.zeros((n_unknown, len(ranges)), dtype=bool)
         for number, feature in enumerate(shapes.feature[shapes.unknown]):
             self.possible[number, hidden_features if feature == NONE else feature] = True
@@ -84,14 +85,16 @@ class Brackets:
         went_left, went_right = self.shapes.visits(leaves)
         for number in range(len(self.shapes.unknown)):
             lefts, rights = records[went_left[:, number]], records[went_right[:, number]]
-            self.low[number] = np.maximum(self.low[number], lefts.max(axis=0, initial=-np.inf))
-            self.high[number] = np.minimum(self.high[number], rights.min(axis=0, initial=np.inf))
+            largest, smallest = lefts.max(axis=0, initial=-np.inf), rights.min(axis=0, initial=np.inf)
+            for low, high in ((self.low, self.high), (self._told_low, self._told_high)):
+                low[number], high[number] = np.maximum(low[number], largest), np.minimum(high[number], smallest)
         self.possible &= self.low < self.high
         self._inherit()
 
     def _inherit(self) -> None:
         """Below a left turn at a node on the same feature no split can be at or above that node's threshold: all rows
-        would go one way. Below a right turn none can be below it."""
+        would go one way. Below a right turn none can be below it. That holds where no cell is missing, which nobody
+        tells: a split may set missing cells apart. So this says where to ask, and nothing about what was found."""
         for number, node in enumerate(self.shapes.unknown):
             feature = self.feature_of(node)
             if feature == NONE:
@@ -118,6 +121,11 @@ class Brackets:
             return threshold, float(np.nextafter(threshold, np.inf))
         number, feature = self._place[int(node)], self.feature_of(node)
         return float(self.low[number, feature]), float(self.high[number, feature])
+
+    def told(self, node: int) -> tuple[float, float]:
+        """The same, by the service's answers alone; an end that it never answered for is that of the range."""
+        number, feature = self._place[int(node)], self.feature_of(node)
+        return float(self._told_low[number, feature]), float(self._told_high[number, feature])
 
     def widths(self) -> FloatArray:
         """Of every unknown node; infinite while its feature is not known."""

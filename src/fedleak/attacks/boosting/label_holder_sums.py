@@ -1,17 +1,12 @@
-"""What the label holder has of one partner's columns: for every tree the gradients, and sums by candidate and node.
-
-Candidates of one column are nested: their left rows are those of the bins up to a cut. So however a partner orders
-them, sorting by the sum of h at the root puts the cuts in order, and differences of neighbours are sums by bin.
-"""
+"""What the label holder has of one partner's columns: for every tree the gradients, and sums by candidate and node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.boosting.histogram_system import NodeSums
 from fedleak.core.arrays import AnyArray, BoolArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.payload import Array, Payload, Tree
@@ -34,14 +29,6 @@ class TreeOfPartner:
     won: Mapping[int, tuple[int, BoolArray]]  # node that the partner splits: candidate, which of its rows go left
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnOrder:
-    """The candidates of a column in the order of their cuts. ``last_missing``: the last group has the missing cells."""
-
-    cuts: IntArray
-    last_missing: bool
-
-
 def trees_of_partner(view: View, partner: str) -> tuple[IntArray, dict[int, TreeOfPartner]]:
     """Ids of all rows, and the trees in which the partner took part, by number."""
     ids = np.asarray(view.table(LABELS).ids, dtype=np.int64)
@@ -50,90 +37,6 @@ def trees_of_partner(view: View, partner: str) -> tuple[IntArray, dict[int, Tree
     if not found:
         raise MissingFromViewError(f"the view holds no sums of {partner}'s candidates")
     return ids, found
-
-
-def column_sums(trees: Sequence[TreeOfPartner], column: int) -> list[tuple[NodeSums, bool]]:
-    """Sums by bin of one column at the finest nodes of all trees, and whether their last bin is that of missing cells.
-
-    A tree whose cuts cannot be put in order says nothing.
-    """
-    found = []
-    for tree in trees:
-        order = cut_order(tree, column)
-        if order is not None:
-            found += [(node, order.last_missing) for node in _finest(tree, order)]
-    return found
-
-
-def cut_order(tree: TreeOfPartner, column: int) -> ColumnOrder | None:
-    """None where the column is not offered, or sums of h at the root tie and those of g do not."""
-    own = np.flatnonzero(tree.column_of == column)
-    if not len(own):
-        return None
-    root, total = tree.sums[0][own], np.array([tree.g[tree.rows_of[0]].sum(), tree.h[tree.rows_of[0]].sum()])
-    with_missing = _present_cuts(root, total)
-    kept = np.arange(len(own)) if with_missing is None else with_missing
-    order = kept[np.lexsort((root[kept, 0], root[kept, 1]))]
-    steps = np.diff(root[order], axis=0)
-    if ((steps[:, 1] == 0) & (steps[:, 0] != 0)).any():
-        return None
-    return ColumnOrder(own[order], with_missing is not None)
-
-
-def _present_cuts(root: IntArray, total: IntArray) -> IntArray | None:
-    """Of a column with missing cells, the candidates that send those to the right; None where there are none.
-
-    One candidate has all present cells, so that the missing ones are the rest; every other cut is listed with them and
-    without. Sums of other columns do not come in such pairs.
-    """
-    pairs = {(int(g), int(h)): number for number, (g, h) in enumerate(root)}
-    if len(root) < 3 or len(root) % 2 == 0 or len(pairs) < len(root):
-        return None
-    for last, (g, h) in enumerate(root):
-        missing = (int(total[0] - g), int(total[1] - h))
-        others = [key for key, number in pairs.items() if number != last]
-        with_them = {(key[0] + missing[0], key[1] + missing[1]) for key in others} & set(others)
-        if missing[1] > 0 and len(with_them) * 2 == len(others):
-            return np.array([number for key, number in pairs.items() if key not in with_them], dtype=np.int64)
-    return None
-
-
-def _finest(tree: TreeOfPartner, order: ColumnOrder) -> Iterator[NodeSums]:
-    """Nodes below which no sums are known; what a parent's sums leave over belongs to its other child."""
-    for node in tree.sums:
-        whole = _by_bin(tree, node, order)
-        children = tree.children.get(node, ())
-        seen = [child for child in children if child in tree.sums]
-        if len(seen) == 2:
-            continue
-        if len(seen) == 1:
-            rows = np.setdiff1d(tree.rows_of[node], tree.rows_of[seen[0]])
-            yield _node(tree, rows, whole - _by_bin(tree, seen[0], order))
-        elif node in tree.won and tree.won[node][0] in order.cuts:
-            yield from _halves(tree, node, whole, order)
-        else:
-            yield _node(tree, tree.rows_of[node], whole)
-
-
-def _halves(tree: TreeOfPartner, node: int, whole: IntArray, order: ColumnOrder) -> Iterator[NodeSums]:
-    """A node that this column splits: bins up to the cut are those of the left rows."""
-    candidate, left = tree.won[node]
-    cut = int(np.flatnonzero(order.cuts == candidate)[0])
-    below = whole.copy()
-    below[cut + 1 :] = 0
-    rows = tree.rows_of[node]
-    yield _node(tree, rows[left], below)
-    yield _node(tree, rows[~left], whole - below)
-
-
-def _by_bin(tree: TreeOfPartner, node: int, order: ColumnOrder) -> IntArray:
-    rows = tree.rows_of[node]
-    total = np.array([[tree.g[rows].sum(), tree.h[rows].sum()]])
-    return np.diff(np.concatenate([np.zeros((1, 2), np.int64), tree.sums[node][order.cuts], total]), axis=0)
-
-
-def _node(tree: TreeOfPartner, rows: IntArray, sums: IntArray) -> NodeSums:
-    return NodeSums(rows, tree.g[rows], tree.h[rows], sums)
 
 
 class _Seen:

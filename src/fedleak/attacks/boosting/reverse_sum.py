@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.boosting.histogram_decoding import MISSING_BIN
-from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, cut_order, integers, numbers, trees_of_partner
+from fedleak.attacks.boosting.column_readings import ColumnOrder, Rest, readings
+from fedleak.attacks.boosting.histogram_decoding import LAST_GROUP
+from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, integers, numbers, trees_of_partner
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -72,13 +73,26 @@ def _root_marks(view: View) -> dict[int, Payload]:
 def _fill(values: FloatArray, rows: IntArray, left: BoolArray, tree: TreeOfPartner) -> None:
     """``left`` is (candidates, marked rows): the root comes first, and all its candidates with it."""
     for column in range(values.shape[1]):
-        order = cut_order(tree, column)
-        if order is None:
-            continue
-        bins = (~left[order.cuts]).sum(axis=0).astype(np.float64)
-        if order.last_missing:
-            bins[bins == len(order.cuts)] = MISSING_BIN
-        values[rows, column] = bins
+        order = _read(tree, column, left, all_marked=len(rows) == len(values))
+        if order is not None:
+            bins = (~left[order.cuts]).sum(axis=0).astype(np.float64)
+            if order.rest in LAST_GROUP:
+                bins[bins == len(order.cuts)] = LAST_GROUP[order.rest]
+            values[rows, column] = np.where(np.isnan(bins), values[rows, column], bins)
+
+
+def _read(tree: TreeOfPartner, column: int, left: BoolArray, *, all_marked: bool) -> ColumnOrder | None:
+    """The one reading that the marks allow. Left rows that all lie in one another are those of bins: a cut that takes
+    missing cells along does not lie in the one that has all present cells, where all rows can be seen."""
+    possible = [order for (order,) in readings([tree], column) if order is not None and _nested(left[order.cuts])]
+    if all_marked and len(possible) > 1:
+        possible = [order for order in possible if order.rest is Rest.BIN]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _nested(sets: BoolArray) -> bool:
+    """Each lies in the next."""
+    return not (sets[:-1] & ~sets[1:]).any()
 
 
 def _answer(view: View, ids: IntArray, values: FloatArray) -> Guess:

@@ -8,14 +8,15 @@ their place in the column, and bins count cuts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.attacks.boosting.bin_counts import BUDGETS
-from fedleak.attacks.boosting.histogram_decoding import placed_column
-from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, cut_order, trees_of_partner
+from fedleak.attacks.boosting.column_readings import ColumnOrder
+from fedleak.attacks.boosting.histogram_decoding import PlacedColumn, placed_column
+from fedleak.attacks.boosting.label_holder_sums import TreeOfPartner, trees_of_partner
 from fedleak.attacks.boosting.service_questions import Questions, questions, record_oracle
 from fedleak.attacks.boosting.threshold_search import ThresholdSearch
 from fedleak.attacks.verdicts import from_assessment
@@ -46,29 +47,31 @@ def intervals_by_routing(
 
 def narrowed_by_bins(
     intervals: FloatArray,
-    bins: FloatArray,
+    placed: Sequence[PlacedColumn],
     trees: Mapping[int, TreeOfPartner],
     brackets: Mapping[tuple[int, int], Bracket],
 ) -> FloatArray:
     """A cell in bin b is above the threshold of every cut before b, and at most that of every cut from b on."""
     found = intervals.copy()
+    place = {number: position for position, number in enumerate(trees)}
     for (number, node), (column, low, high) in brackets.items():
-        cut = _cut(trees, number, node, column)
+        reading = placed[column].reading
+        order = reading[place[number]] if reading and number in place else None
+        cut = None if order is None else _cut(order, trees[number], node)
         if cut is None:
             continue
-        above, below = bins[:, column] > cut, (bins[:, column] <= cut) & (bins[:, column] >= 0)
+        bins = placed[column].bins
+        above, below = bins > cut, (bins <= cut) & (bins >= 0)
         found[above, column, 0] = np.maximum(found[above, column, 0], low)
         found[below, column, 1] = np.minimum(found[below, column, 1], high)
     return found
 
 
-def _cut(trees: Mapping[int, TreeOfPartner], number: int, node: int, column: int) -> int | None:
-    """Which of the column's cuts the node makes; None where missing cells take part or the order is not known."""
-    tree = trees.get(number)
-    order = cut_order(tree, column) if tree is not None and node in tree.won else None
-    if tree is None or order is None or order.last_missing:
+def _cut(order: ColumnOrder, tree: TreeOfPartner, node: int) -> int | None:
+    """Which of the column's cuts the node makes; None where its place is not certain or missing cells go with it."""
+    if node not in tree.won:
         return None
-    places = np.flatnonzero(order.cuts == tree.won[node][0])
+    places = np.flatnonzero((order.cuts == tree.won[node][0]) & order.apart)
     return int(places[0]) if len(places) else None
 
 
@@ -93,8 +96,9 @@ class RoutingIntervals(Attack):
         by_routing = intervals_by_routing(known.ranges[columns], len(ids), trees, brackets)
         intervals, n_placed = by_routing, 0
         if self.with_bins:
-            bins = self._bins(len(ids), trees, len(columns))
-            intervals, n_placed = narrowed_by_bins(by_routing, bins, trees, brackets), int(np.isfinite(bins).sum())
+            placed = [placed_column(len(ids), list(trees.values()), c, self.budgets) for c in range(len(columns))]
+            intervals = narrowed_by_bins(by_routing, placed, trees, brackets)
+            n_placed = sum(int(np.isfinite(column.bins).sum()) for column in placed)
         return _answer(view, ids, known.ranges[columns], by_routing, intervals, n_placed)
 
     def _brackets(self, view: View, known: Questions, rng: np.random.Generator) -> dict[tuple[int, int], Bracket]:
@@ -103,14 +107,10 @@ class RoutingIntervals(Attack):
         nodes = known.shapes.unknown[known.nodes_of(view.target.owner)]
         names = known.ids_of(nodes).tolist()
         return {
-            (tree, number): (found.feature_of(node) - offset, *found.of(node))
+            (tree, number): (found.feature_of(node) - offset, *found.told(node))
             for node, (tree, number) in zip(nodes.tolist(), names, strict=True)
             if found.feature_of(node) >= 0
         }
-
-    def _bins(self, n_rows: int, trees: Mapping[int, TreeOfPartner], width: int) -> FloatArray:
-        placed = [placed_column(n_rows, list(trees.values()), column, self.budgets) for column in range(width)]
-        return np.stack([column.bins for column in placed], axis=1)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:

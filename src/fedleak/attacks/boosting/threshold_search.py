@@ -22,6 +22,8 @@ from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
 from fedleak.theory.boosted_trees import ThresholdQuestions
 
+ANSWERED = "the service answered for both ends of each bracket, or it ends with the declared range"
+
 
 @dataclass(frozen=True)
 class ThresholdSearch(Attack):
@@ -84,7 +86,7 @@ def _batch_size(wanted: int, oracle: Oracle) -> int:
 def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
     nodes = known.nodes_of(view.target.owner)
     brackets = np.array([_bracket(asked, int(known.shapes.unknown[node])) for node in nodes]).reshape(-1, 2)
-    widths = asked.brackets.widths()[nodes]
+    widths = np.where(np.isnan(brackets[:, 0]), np.inf, np.ptp(brackets, axis=1))
     found = widths <= epsilon
     evidence = {
         "batches": asked.n_batches,
@@ -104,11 +106,11 @@ def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
         intervals=brackets[:, None, :],
         evidence={name: value for name, value in evidence.items() if value is not None},
         why=why if not asked.spent else f"{why}; then the service's budget was spent",
-        certificate="the service answered for both ends of each bracket" if found.any() else "",
+        certificate=ANSWERED if found.any() else "",
     )
 
 
 def _bracket(asked: Asked, node: int) -> tuple[float, float]:
     if asked.brackets.feature_of(node) < 0:
         return np.nan, np.nan
-    return asked.brackets.of(node)
+    return asked.brackets.told(node)
