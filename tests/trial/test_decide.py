@@ -50,6 +50,43 @@ def test_a_run_without_a_score_hides_no_leak_of_another(other):
         assert found.seconds == 2.0
 
 
+@pytest.mark.parametrize("further", [(), (attempt(guess(Status.PARTIAL), accuracy(0.97)),)])
+def test_what_is_beyond_luck_is_a_leak_whatever_the_attack_thinks_of_it(further):
+    """Several tables fit, and 97 of 100 cells are the same in all of them: that is no open question."""
+    for order in permutations((attempt(guess(Status.UNDETERMINED), accuracy(0.97)), *further)):
+        found = decide(QUESTION, order)
+        assert (found.outcome, found.severity) == (Outcome.LEAK, Severity.HIGH)
+
+
+@pytest.mark.parametrize(
+    ("n_open", "outcome"), [(0, "no_leak"), (2, "no_leak"), (3, "undetermined"), (5, "undetermined")]
+)
+def test_nothing_was_found_where_the_attack_came_to_its_end_in_most_runs(n_open, outcome):
+    near = replace(accuracy(0.5), ci=(0.4, 0.6))
+    runs = [attempt(guess(Status.UNDETERMINED), near)] * n_open + [attempt(guess(Status.PARTIAL), near)] * (5 - n_open)
+    for order in (runs, runs[::-1]):
+        assert decide(QUESTION, order).outcome.value == outcome
+
+
+def test_that_nothing_can_be_told_takes_all_runs():
+    for order in permutations(NOTHING_SAID[:2]):
+        assert decide(QUESTION, order).outcome is Outcome.UNDETERMINED
+
+
+@pytest.mark.parametrize("status", [Status.PARTIAL, Status.UNDETERMINED, Status.NOT_IDENTIFIABLE])
+def test_an_attack_that_fails_in_one_run_did_not_find_nothing(status):
+    near = () if status is Status.NOT_IDENTIFIABLE else (replace(accuracy(0.5), ci=(0.4, 0.6)),)
+    for order in permutations((attempt(guess(status), *near), attempt(guess(status), *near), NOTHING_SAID[2])):
+        found = decide(QUESTION, order)
+        assert (found.outcome, found.why) == (Outcome.ERRORED, "it failed in 1 of 3 runs: it crashed")
+    lacking = decide(QUESTION, (attempt(guess(status), *near), NOTHING_SAID[3]))
+    assert lacking.outcome is not Outcome.ERRORED
+
+
+def test_a_leak_tells_of_runs_that_failed():
+    assert "it failed in 1 of 2 runs: it crashed" in decide(QUESTION, (RECOVERED, NOTHING_SAID[2])).why
+
+
 def test_several_runs_have_their_mean_and_an_interval_between_them():
     runs = [attempt(guess(Status.RECOVERED), accuracy(value)) for value in (0.9, 0.92, 0.94)]
     found = decide(QUESTION, runs)
@@ -163,9 +200,37 @@ def test_an_attack_that_does_not_answer_claims_nothing(status):
     assert not found.is_proved
 
 
+PROVED = replace(guess(Status.RECOVERED), certificate="the one solution of 20 equations")
+
+
+def test_a_proof_of_one_run_is_no_promise_about_the_others():
+    """Luck cannot be ruled out by rows so few, and a proof that holds needs no rows."""
+    few = replace(accuracy(0.6), ci=(0.3, 0.9))
+    proved = replace(attempt(PROVED, few), told_right=1.0)
+    claimed = replace(attempt(guess(Status.PARTIAL), few), told_right=0.8)
+    for order in permutations((proved, claimed)):
+        found = decide(QUESTION, order)
+        assert (found.outcome, found.certificate) == (Outcome.LEAK, PROVED.certificate)
+
+
+def test_one_wrong_cell_of_many_refutes_a_proof():
+    few = replace(accuracy(0.6), ci=(0.3, 0.9))
+    assert decide(QUESTION, [replace(attempt(PROVED, few), told_right=1999 / 2000)]).outcome is Outcome.ERRORED
+
+
+def test_a_leak_whose_proof_the_truth_contradicts_is_a_leak_without_a_proof():
+    found = decide(QUESTION, [replace(attempt(PROVED, accuracy(0.97)), told_right=0.97)])
+    assert (found.outcome, found.certificate) == (Outcome.LEAK, "")
+    assert "the truth contradicts" in found.why
+
+
+def test_the_share_of_cells_is_of_all_runs():
+    runs = [replace(attempt(guess(Status.PARTIAL), accuracy(0.9)), cells_recovered=share) for share in (1.0, 0.5)]
+    assert decide(QUESTION, runs).cells_recovered == 0.75
+
+
 @pytest.mark.parametrize(("value", "baseline", "outcome"), [(0.5, 0.5, "errored"), (1.0, 1.0, "no_leak")])
 def test_a_proof_that_the_truth_contradicts_is_no_clean_bill(value, baseline, outcome):
-    proved = replace(guess(Status.RECOVERED), certificate="the one solution of 20 equations")
-    found = decide(QUESTION, [attempt(proved, replace(accuracy(value), baseline=baseline))])
+    found = decide(QUESTION, [attempt(PROVED, replace(accuracy(value), baseline=baseline))])
     assert (found.outcome.value, found.severity) == (outcome, Severity.NONE)
     assert ("the truth contradicts" in found.why) == (outcome == "errored")

@@ -42,7 +42,7 @@ class Count:
             finding = unanswered(question, Outcome.ERRORED, in_one_line(error))
         self.cpu_seconds += time.process_time() - began
         self.outcomes[finding.outcome] += 1
-        if finding.outcome is Outcome.ERRORED and finding.score is None:
+        if finding.outcome is Outcome.ERRORED:
             self.failures[finding.why] = None
 
     def fail(self, error: RunError) -> None:

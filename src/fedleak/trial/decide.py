@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from statistics import fmean, stdev
 
 import numpy as np
@@ -16,7 +15,8 @@ from fedleak.core.whole.randomness import public_stream
 from fedleak.metrics.row_tests import RowTest, chance_of_score
 from fedleak.trial.attempt import Attempt, Failure
 from fedleak.trial.canaries import Recovery, recovery, told_apart
-from fedleak.trial.luck import NEARLY, Luck, is_perfect, luck_of
+from fedleak.trial.luck import Luck, luck_of
+from fedleak.trial.proof import CONTRADICTED, Proof
 
 # Means to an end: alone they are at most a medium leak.
 INTERMEDIATE = frozenset(
@@ -53,18 +53,33 @@ def unanswered(question: Question, outcome: Outcome, why: str, seconds: float = 
 
 
 def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
-    """One decision over the attempts of all runs. The first that has a score lends its words and its picture: in which
-    order runs are told must not decide whether something leaks."""
+    """One decision over the attempts of all runs. In which order they are told must not decide whether something
+    leaks: the one that says most lends its words and its picture, figures are of all of them."""
     seconds = sum(attempt.seconds for attempt in attempts)
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
     if not answered:
         outcome = Outcome.SKIPPED if all(failure.skipped for failure in failures) else Outcome.ERRORED
         return unanswered(question, outcome, failures[0].why, seconds)
-    first = next((attempt for attempt in answered if attempt.scores), answered[0])
+    return _beside_failures(_of_answers(question, answered, len(attempts), seconds), failures, len(attempts))
+
+
+def _beside_failures(found: Finding, failures: Sequence[Failure], n_runs: int) -> Finding:
+    """An attack that fails in some runs found nothing in the others alone: what it would have found is not known."""
+    broken = [failure for failure in failures if not failure.skipped]
+    if not broken:
+        return found
+    told = f"it failed in {len(broken)} of {n_runs} runs: {broken[0].why}"
+    if found.outcome is Outcome.LEAK:
+        return replace(found, why=f"{found.why} ({told})" if found.why else told)
+    return replace(found, outcome=Outcome.ERRORED, why=told)
+
+
+def _of_answers(question: Question, answered: Sequence[Attempt], n_runs: int, seconds: float) -> Finding:
+    first = min(answered, key=_silence)
     guess = first.guess
     silent = replace(
-        unanswered(question, _outcome(guess.status, leaks=None), guess.why, seconds),
+        unanswered(question, _unmeasured(guess.status), guess.why, seconds),
         evidence=tuple((name, _shown(value)) for name, value in guess.evidence.items()),
         claim=claim_of(guess),
         certificate=guess.certificate,
@@ -72,20 +87,30 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     if first.unchecked:
         return _unchecked(silent, guess)
     scored = [attempt for attempt in answered if attempt.scores]
-    one_run = question.one_run or len(attempts) == 1
-    return _measured(silent, scored, one_run=one_run, replayed=question.one_run) if scored else silent
+    one_run = question.one_run or n_runs == 1
+    return _measured(silent, first, scored, one_run=one_run, replayed=question.one_run) if scored else silent
 
 
-def _measured(silent: Finding, scored: Sequence[Attempt], *, one_run: bool, replayed: bool) -> Finding:
+def _silence(attempt: Attempt) -> int:
+    """Whose words stand for all runs: the first of those that say most. That nothing can be told takes all of them."""
+    guess = attempt.guess
+    if attempt.scores or attempt.unchecked:
+        return 0 if guess.certificate else 2 if guess.status is Status.UNDETERMINED else 1
+    return 4 if guess.status is Status.NOT_IDENTIFIABLE else 3
+
+
+def _measured(silent: Finding, first: Attempt, scored: Sequence[Attempt], *, one_run: bool, replayed: bool) -> Finding:
     """What is said of rows whose labels were redrawn decides where there are any, and the others are told beside it."""
-    first, guess, redrawn = scored[0], scored[0].guess, _on_canaries(scored)
+    guess, redrawn = first.guess, _on_canaries(scored)
     told = told_apart(_over_runs([attempt.scores[0] for attempt in scored]), redrawn)
     main, luck = told.deciding, luck_of([redrawn.tests] if redrawn else [_tests(one) for one in scored])
-    proof = _Proof.of(guess, main, scored)
-    if proof is _Proof.REFUTED and not luck.is_none:
+    proof = Proof.of(main, scored)
+    if proof is Proof.REFUTED and not luck.is_none:
         return replace(silent, outcome=Outcome.ERRORED, why=CONTRADICTED, score=main)
-    outcome = _outcome(guess.status, leaks=luck.is_none or proof is _Proof.CONFIRMED)
+    outcome = _outcome(scored, leaks=luck.is_none or proof is Proof.CONFIRMED)
     why = f"{told.no_leak} ({guess.why})" if outcome is Outcome.NO_LEAK else guess.why
+    if proof is Proof.REFUTED:
+        why = f"{guess.why}; {CONTRADICTED}"
     caveat = told.caveat(guess, one_run=one_run) or ("one run" if replayed else "")
     results = [redrawn.columns] if redrawn else [attempt.columns for attempt in scored]
     columns = _columns_over_runs(results, luck, proof)
@@ -97,8 +122,9 @@ def _measured(silent: Finding, scored: Sequence[Attempt], *, one_run: bool, repl
         score=main,
         population=told.population,
         further_scores=redrawn.scores[1:] or _further_over_runs(first, scored),
-        cells_recovered=first.cells_recovered,
+        cells_recovered=_mean([attempt.cells_recovered for attempt in scored]),
         columns=columns,
+        certificate="" if proof is Proof.REFUTED else silent.certificate,
         p_value=luck.p_value,
         evidence=silent.evidence + ((("scored on", first.sampled),) if first.sampled else ()),
         exhibit=first.exhibit,
@@ -114,30 +140,6 @@ def _tests(attempt: Attempt) -> tuple[RowTest, ...]:
     """Of an attempt that was scored elsewhere, by its score alone."""
     main = attempt.scores[0]
     return attempt.tests or (RowTest(None, main.metric, chance_of_score(main), main.gain),)
-
-
-# Where even the best guess from knowledge alone is perfect, a proved answer is no leak; elsewhere one of two is wrong.
-CONTRADICTED = (
-    "the view proves an answer that the truth contradicts: the truth, or what is declared of the run, is wrong"
-)
-
-
-class _Proof(Enum):
-    """What the truth says of an answer that the view proves."""
-
-    NONE = "there is none"
-    CONFIRMED = "every cell that was told is right"
-    REFUTED = "some are not"
-    IDLE = "they are, and so is what a blind answer tells"
-
-    @classmethod
-    def of(cls, guess: Guess, main: Score, scored: Sequence[Attempt]) -> _Proof:
-        if not guess.certificate:
-            return cls.NONE
-        shares = [attempt.told_right for attempt in scored if attempt.told_right is not None]
-        if not (min(shares) >= 1 - NEARLY if shares else is_perfect(main)):
-            return cls.REFUTED
-        return cls.CONFIRMED if main.gain > 0 else cls.IDLE
 
 
 ONE_RUN = "one run, and nothing to hold it against"
@@ -220,10 +222,10 @@ def claim_of(guess: Guess) -> Claim:
     )
 
 
-def _columns_over_runs(runs: Sequence[Sequence[ColumnResult]], luck: Luck, proof: _Proof) -> tuple[ColumnResult, ...]:
+def _columns_over_runs(runs: Sequence[Sequence[ColumnResult]], luck: Luck, proof: Proof) -> tuple[ColumnResult, ...]:
     """Of each column the mean of each figure, over the runs that have it, and whether it leaks."""
     found = [_mean_column(results, luck) for results in zip(*filter(None, runs), strict=True)]
-    if proof is _Proof.CONFIRMED and not luck.leaking:
+    if proof is Proof.CONFIRMED and not luck.leaking:
         return tuple(replace(column, leaks=bool(column.learnt)) for column in found)
     return tuple(found)
 
@@ -248,13 +250,17 @@ def _mean(figures: Sequence[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _outcome(status: Status, *, leaks: bool | None) -> Outcome:
-    """``leaks`` None: nothing was measured."""
-    if status is Status.NOT_IDENTIFIABLE:
-        return Outcome.NOT_IDENTIFIABLE
-    if status is Status.UNDETERMINED or leaks is None:
-        return Outcome.UNDETERMINED
-    return Outcome.LEAK if leaks else Outcome.NO_LEAK
+def _unmeasured(status: Status) -> Outcome:
+    return Outcome.NOT_IDENTIFIABLE if status is Status.NOT_IDENTIFIABLE else Outcome.UNDETERMINED
+
+
+def _outcome(scored: Sequence[Attempt], *, leaks: bool) -> Outcome:
+    """What is beyond luck is a leak, whatever the attack thinks of its answer. That nothing was found counts where the
+    attack came to its end in most runs."""
+    if leaks:
+        return Outcome.LEAK
+    open_runs = sum(attempt.guess.status is Status.UNDETERMINED for attempt in scored)
+    return Outcome.UNDETERMINED if 2 * open_runs >= len(scored) else Outcome.NO_LEAK
 
 
 def _shown(value: object) -> str:
