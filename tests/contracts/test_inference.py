@@ -20,6 +20,7 @@ from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSe
 from fedleak.protocols.captured.holdings import holdings_of
 from fedleak.protocols.captured.inference import RULES, inferred
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from network_runs import cut_pictures, cut_table
 from prediction_runs import run_prediction, unit_federation
 
 OF_KNOWLEDGE = {Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE}
@@ -97,4 +98,9 @@ def test_predictions(model, reveal, output):
 )
 def test_boosted_trees(changes):
     federation = boosted({"bank": 2, "fintech": 3, "shop": 3}, **changes)
+    check_every_coalition(federation, run(federation))
+
+
+@pytest.mark.parametrize("federation", [cut_table(), cut_pictures()], ids=["table", "pictures"])
+def test_cut_networks(federation):
     check_every_coalition(federation, run(federation))

@@ -29,8 +29,10 @@ from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettin
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.linear import vocabulary as linear
+from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from network_runs import cut_pictures, cut_table
 
 TWO = {"bank": 3, "fintech": 8}
 ARBITERED = {**TWO, "referee": 0}
@@ -80,6 +82,8 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
         held_out = boosted(TWO, enrolled_records=True, n_test=4)
         marked = ran(boosted(TWO), deviation=ReverseSum(key_bits=1024), deviating="bank")
         return [ran(held_out), ran(held_out.with_settings(prediction="scores")), marked]
+    if words is networks.VOCABULARY:
+        return [ran(cut_table()), ran(cut_pictures(trained=True))]
     assert words is prediction.VOCABULARY, "a new family must have its runs here"
     return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
 

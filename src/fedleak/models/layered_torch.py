@@ -149,13 +149,20 @@ def vertical_gradients(
     return by_party, dict(zip(top.parameter_order, found[len(named) :], strict=True))
 
 
-def predicted(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
-    """Confidences of rows as the network takes them, in float64, a thousand rows at a time."""
+def outputs_of(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
+    """What the last layer gives for rows as the network takes them, at prediction, in float64, a thousand rows at a
+    time."""
     torch = load_torch("networks")
     parameters = tensors_of(network.parameters, dtype="float64")
     with torch.no_grad():
         batches = torch.tensor(np.asarray(inputs, dtype=np.float64)).split(1000)
-        scores = torch.cat([forward(network, parameters, batch, training=False) for batch in batches])
-        if scores.shape[1] == 1:
-            scores = torch.cat([torch.zeros_like(scores), scores], dim=1)
-        return np.asarray(scores.softmax(dim=1).numpy())
+        return np.asarray(torch.cat([forward(network, parameters, one, training=False) for one in batches]).numpy())
+
+
+def predicted(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
+    """Confidences of rows as the network takes them."""
+    from scipy.special import softmax
+
+    scores = outputs_of(network, inputs)
+    scores = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+    return np.asarray(softmax(scores, axis=1))

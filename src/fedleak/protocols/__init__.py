@@ -53,6 +53,7 @@ PROTOCOLS: Registry[Protocol] = Registry(
             ("prediction",),
         ),
         Entry("secureboost", "fedleak.protocols.boosting.secureboost:SecureBoost", ("hetero-sbt",)),
+        Entry("vertical-network", "fedleak.protocols.networks.vertical_network:VerticalNetwork", ("vfl-network",)),
         Entry("captured", "fedleak.protocols.captured.captured:CapturedRun"),
     ],
     group="fedleak.protocols",

@@ -88,7 +88,7 @@ class NetworkFacts(ProtocolFacts):
     kind: ClassVar[str] = "network"
 
     bottom: tuple[str, ...] | None = None  # layers of each party's network, or of the whole one, as a scenario has them
-    top: tuple[str, ...] | None = None  # layers of the top network; empty where there is none
+    top: tuple[str, ...] | None = None  # layers of the top network, without its last: a score for each class
     n_classes: int | None = None
     n_batches: int | None = None  # rounds
     batches: str | None = None  # drawn: each anew from all rows; shuffled: every epoch deals all rows out
@@ -97,7 +97,7 @@ class NetworkFacts(ProtocolFacts):
     local_steps: int | None = None  # steps that a party's update is over; 1: its gradient
     known_batches: bool | None = None  # the server knows which rows an update is over
     precision: str | None = None  # of what is sent: float32 or float64
-    labels_at_server: bool | None = None
+    first_parameters: str | None = None  # how they were drawn: torch, glorot, kaiming, uniform
 
 
 VOCABULARY = Vocabulary(
@@ -109,12 +109,7 @@ VOCABULARY = Vocabulary(
         EMBEDDINGS,
         EMBEDDING_GRADIENTS,
         LAYER_GRADIENTS,
-        NETWORK,
-        PARTICIPANTS,
-        OWN_BATCH,
-        LAYER_UPDATES,
-        FINISHED,
     ),
-    records=(FEATURES, LABELS, BOTTOM_NETWORK, TOP_NETWORK, BATCH_ROWS),
+    records=(FEATURES, LABELS),
     facts=(NetworkFacts,),
 )
