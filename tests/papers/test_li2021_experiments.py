@@ -6,19 +6,29 @@ import numpy as np
 import pytest
 
 from fedleak.papers import EXPERIMENTS
+from fedleak.papers.li2021.boosted_run import BoostedRun, rounds_of
+from fedleak.papers.li2021.clustered_members import up_to_names
+from fedleak.papers.li2021.decoded_histograms import BINS, Setup, placeable
+from fedleak.papers.li2021.decoded_histograms import measure as measure_bins
 from fedleak.papers.li2021.fig9_and_10 import CollusionCase, measure_collusion
-from fedleak.papers.li2021.printed import TABLE2, TABLE3, TABLE4
+from fedleak.papers.li2021.printed import BREAST, IRIS, TABLE2, TABLE3, TABLE4, TABLE5, TABLE6
+from fedleak.papers.li2021.split_point_questions import measure as measure_questions
 from fedleak.papers.li2021.table2_and_3 import measure_case
 from fedleak.papers.li2021.tables import plan_cells
+from fedleak.papers.li2021.vertical_run import ATTACKER
+from fedleak.theory.boosted_trees import printed_batches
 from fedleak.theory.rotation_freedom import degrees_of_freedom
 
 IRIS_AND_BREAST = [case for case in TABLE3 if case.dataset == "iris" or case.victim_features == 3]
 
 
 def test_the_papers_rows_are_all_there():
-    assert (len(TABLE2), len(TABLE3), len(TABLE4)) == (10, 13, 4)
+    assert (len(TABLE2), len(TABLE3), len(TABLE4), len(TABLE5), len(TABLE6)) == (10, 13, 4, 3, 9)
     names = {experiment.name for experiment in EXPERIMENTS}
-    assert {f"li2021/{name}" for name in ("table2", "table3", "table4", "fig7", "fig8", "fig9", "fig10")} <= names
+    assert {
+        f"li2021/{name}"
+        for name in ("table2", "table3", "table4", "table5", "table6", "fig7", "fig8", "fig9", "fig10", "fig11")
+    } <= names
 
 
 @pytest.mark.parametrize("case", IRIS_AND_BREAST, ids=str)
@@ -45,3 +55,47 @@ def test_a_coalition_with_the_arbiter_on_shuffled_batches():
     row = measure_collusion(CollusionCase("iris", 30, 2), logistic=True, seed=0)
     assert row.measured["relative_error"] < 1e-10
     assert row.baseline["relative_error"] > 0.1
+
+
+@pytest.mark.parametrize("case", [*TABLE5, *TABLE6], ids=str)
+def test_the_papers_formula_gives_its_own_counts(case):
+    assert printed_batches(case.victim_nodes, (case.high - case.low) / case.epsilon, case.records) == case.queries
+
+
+@pytest.mark.parametrize("case", [IRIS, BREAST], ids=lambda case: case.dataset)
+def test_every_split_point_in_few_batches(case):
+    found = measure_questions(case, 3, seed=0)
+    ours, hidden, printed = found.searches.values()
+    assert ours.coverage == hidden.coverage == printed.coverage == 1
+    assert ours.wrong == hidden.wrong == printed.wrong == 0
+    assert found.least <= ours.batches <= found.allowed
+    assert hidden.batches <= 2 * ours.batches
+    assert found.formula / 2 < printed.batches <= found.formula
+    assert ours.error <= 1 < found.baseline_error
+
+
+def test_bins_of_iris_are_placed_up_to_the_ceiling():
+    found = measure_bins(Setup(BoostedRun(IRIS, 3, rounds_of(IRIS)), 1), seed=0)
+    assert found.wrong == 0
+    assert 0 < found.placed == found.ceiling < 1
+
+
+def test_the_ceiling_counts_exchangeable_rows_that_share_a_bin():
+    played = BoostedRun(IRIS, 2, 1).play(0)
+    bins = played.run.truth.of(BINS).values
+    view = played.view((ATTACKER,), BINS)
+    assert placeable(view, np.zeros_like(bins)).all()  # all rows in one bin: nothing to confuse
+    alone = np.arange(bins.size, dtype=float).reshape(bins.shape)  # no two rows in one bin: only single rows are told
+    assert placeable(view, alone).mean() <= placeable(view, bins).mean() < 1
+
+
+def test_marks_place_every_bin_and_change_no_split():
+    found = measure_bins(Setup(BoostedRun(BREAST, 2, 1), 1, marked=True), seed=0)
+    assert (found.placed, found.wrong, found.same_splits) == (1, 0, 1)
+
+
+def test_names_of_parts_are_free():
+    truth = np.array([0, 0, 1, 1, 2, 2])
+    assert up_to_names(np.array([2, 2, 0, 0, 1, 1]), truth, 3) == 1
+    assert up_to_names(np.array([2, 2, 0, 0, 1, 0]), truth, 3) == pytest.approx(5 / 6)
+    assert up_to_names(np.zeros(6, dtype=np.int64), truth, 3) == pytest.approx(1 / 3)

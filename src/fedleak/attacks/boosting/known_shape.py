@@ -81,9 +81,10 @@ class Brackets:
             self.possible[number, hidden_features if feature == NONE else feature] = True
         self._place = {int(node): number for number, node in enumerate(shapes.unknown)}
 
-    def learn(self, records: FloatArray, leaves: IntArray) -> None:
+    def learn(self, records: FloatArray, leaves: IntArray, only: int | None = None) -> None:
+        """``only``: the answers are used for one node, by its number among the unknown, and not for the others."""
         went_left, went_right = self.shapes.visits(leaves)
-        for number in range(len(self.shapes.unknown)):
+        for number in range(len(self.shapes.unknown)) if only is None else (only,):
             lefts, rights = records[went_left[:, number]], records[went_right[:, number]]
             largest, smallest = lefts.max(axis=0, initial=-np.inf), rights.min(axis=0, initial=np.inf)
             for low, high in ((self.low, self.high), (self._told_low, self._told_high)):

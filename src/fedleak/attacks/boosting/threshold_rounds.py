@@ -61,12 +61,12 @@ def printed_search(
     epsilon: float,
     n_records: int,
 ) -> Asked:
-    """Algorithm 1; a node whose feature is hidden is beyond it."""
+    """Algorithm 1: what a batch says of other nodes is not used. A node whose feature is hidden is beyond it."""
     asked = Asked(Brackets(shapes, ranges, hidden_features))
     for number, node in enumerate(shapes.unknown):  # parents stand before their children
         feature = int(shapes.feature[node])
         while feature != NONE and asked.brackets.widths()[number] > epsilon:
-            if not _learnt(asked, ask, _even_steps(asked.brackets, int(node), feature, n_records)):
+            if not _learnt(asked, ask, _even_steps(asked.brackets, int(node), feature, n_records), number):
                 return asked
     return asked
 
@@ -86,7 +86,7 @@ def _even_steps(brackets: Brackets, node: int, feature: int, n_records: int) -> 
     return records
 
 
-def _learnt(asked: Asked, ask: Ask, records: FloatArray) -> bool:
+def _learnt(asked: Asked, ask: Ask, records: FloatArray, only: int | None = None) -> bool:
     """False where the budget is spent, or batch after batch says nothing new."""
     try:
         leaves = ask(records)
@@ -94,7 +94,7 @@ def _learnt(asked: Asked, ask: Ask, records: FloatArray) -> bool:
         asked.spent = True
         return False
     known = np.concatenate([asked.brackets.low, asked.brackets.high])
-    asked.brackets.learn(records, leaves)
+    asked.brackets.learn(records, leaves, only)
     asked.n_batches += 1
     asked.n_records += len(records)
     news = not np.array_equal(known, np.concatenate([asked.brackets.low, asked.brackets.high]))
