@@ -231,9 +231,12 @@ def test_what_is_refused_no_generic_estimator_finds(case):
     attacked_by_the_red_team(case, RUNS)
 
 
-@pytest.mark.xfail(reason="a sum over several parties tells of each of them, and score-recovery still refuses it")
-def test_a_sum_of_two_that_is_refused_tells_of_neither():
-    attacked_by_the_red_team(SUM_OF_TWO, 10)
+def test_a_sum_of_two_tells_of_each_and_is_not_refused():
+    name, made, coalition, target = MADE[SUM_OF_TWO]
+    runs = [play(made(), Randomness.published(seed)) for seed in range(10)]
+    attempts = [one.attempt(ATTACKS.get(name), coalition, target, isolated=False) for one in runs]
+    assert {one.guess.status for one in attempts} == {Status.PARTIAL}
+    assert decided(SUM_OF_TWO, attempts) is Outcome.LEAK
 
 
 def attacked_by_the_red_team(case: str, n_runs: int) -> None:

@@ -197,7 +197,9 @@ def _deviation_of(task: Task) -> tuple[str | None, str | None]:
     return task.attack.deviation, task.facts.deviating or task.adversary.parties[0]
 
 
-POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)  # of all outside the coalition: a sum hides whose is what
+# Of all outside the coalition: a sum hides whose is what
+POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)
+POOLED_COLUMNS = (SecretKind.PARTIAL_SCORES, SecretKind.GRAM)
 
 
 def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]) -> list[Secret]:
@@ -209,7 +211,10 @@ def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[
         return [Secret(kind, together(party.name for party in outside))] if outside else []
     if kind is SecretKind.LABELS:
         return [Secret(kind, party.name) for party in outside if party.role is Role.ACTIVE]
-    return [Secret(kind, party.name) for party in outside if party.n_features != 0]
+    wide = [party.name for party in outside if party.n_features != 0]
+    if kind in POOLED_COLUMNS:
+        return [Secret(kind, together(wide))] if wide else []
+    return [Secret(kind, name) for name in wide]
 
 
 def plan_audit(scenario: Scenario, table: EncodedTable | None = None) -> tuple[PlannedRun, ...]:

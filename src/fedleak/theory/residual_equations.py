@@ -10,7 +10,6 @@ from __future__ import annotations
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
-from fedleak.core.steps import DATA_ROLES
 from fedleak.theory.condition import (
     LINEAR_RESIDUALS,
     Assessment,
@@ -81,13 +80,6 @@ class UniqueResiduals(Theorem):
         )
 
 
-def one_outsider(facts: Facts) -> Condition:
-    """With two parties outside, their scores are one sum."""
-    statement = "one party with columns is outside the coalition"
-    outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in facts.adversary]
-    return Condition(statement, State.HOLDS if len(outside) == 1 else State.FAILS, f"outside: {', '.join(outside)}")
-
-
 def _one_score(facts: Facts) -> Condition:
     """Flat parts of the piecewise approximation leave a half-line, and a cubic residual up to three scores."""
     statement = "a residual leaves one score"
@@ -98,7 +90,8 @@ def _one_score(facts: Facts) -> Condition:
 
 
 class ScoreRecovery(Theorem):
-    """g = X^T d / m + l2 w has one solution d if the batch's own rows are independent; d gives the partner's z.
+    """g = X^T d / m + l2 w has one solution d if the batch's own rows are independent; d gives the partners' z, one sum
+    over all parties outside.
 
     The paper's "records are rarely dependent" is a statement on data; the attack checks the rank of the real batches.
     """
@@ -116,7 +109,6 @@ class ScoreRecovery(Theorem):
                 rows_independent(),
                 revealed(Capability.OWN_GRADIENT, facts),
                 revealed(Capability.LABELS, facts),
-                one_outsider(facts),
                 _one_score(facts),
                 no_noise(facts),
             ),

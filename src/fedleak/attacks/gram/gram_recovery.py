@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram
-from fedleak.attacks.residuals.outside_scores import mixed_scores, predict_scores
+from fedleak.attacks.residuals.joint_victim import joint_victim
+from fedleak.attacks.residuals.outside_scores import predict_scores
 from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.trajectory import read_trajectory
 from fedleak.attacks.verdicts import NotIdentified, unsolved
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
-from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.theory.inner_products import GramRecovery as GramTheorem
@@ -39,21 +39,22 @@ class GramRecovery(Attack):
         ids, found = gram_of(view, rng)
         if isinstance(found, NotIdentified):
             return unsolved(view, found, width=len(ids))
-        how_far = f"up to {found.gram_error:.1g} of its size"
+        victim = joint_victim(view)
+        why = f"{found.method}: the updates determine it, up to {found.gram_error:.1g} of its size"
+        if not found.certain:
+            why = f"{found.method}: other rows may explain the scores as well"
         return Guess(
             view.target,
-            Status.RECOVERED if found.certain else Status.PARTIAL,
+            Status.RECOVERED if found.certain and not victim.divided else Status.PARTIAL,
             ids,
-            found.gram,
+            victim.share * found.gram,
             evidence={
                 "from": found.method,
                 "rank": found.rank,
                 "condition": found.condition,
                 "expected relative error": found.gram_error,
             },
-            why=f"{found.method}: the updates determine it, {how_far}"
-            if found.certain
-            else f"{found.method}: other rows may explain the scores as well",
+            why=f"{why}; {victim.how_divided}" if victim.divided else why,
         )
 
     @classmethod
@@ -62,15 +63,12 @@ class GramRecovery(Attack):
 
 
 def gram_of(view: View, rng: np.random.Generator) -> tuple[IntArray, GramEstimate | NotIdentified]:
-    """Row ids and the Gram matrix of the one party outside the coalition, or why there is none.
+    """Row ids and the Gram matrix of all parties outside the coalition together, or why there is none.
 
     By a linear solve where there are epochs enough for one, else by a search.
     """
     none = np.zeros(0, dtype=np.int64)
-    mixed = mixed_scores(view.facts, view.coalition)
-    if mixed:
-        return none, NotIdentified(mixed, 0)
-    width = victim_width(view)
+    width = joint_victim(view).width
     read = read_trajectory(view)
     if isinstance(read, NotIdentified):
         return none, read
@@ -98,15 +96,7 @@ def answer_by_gram(
     view: View, rng: np.random.Generator, answer: Callable[[View, IntArray, GramEstimate, np.random.Generator], Guess]
 ) -> Guess:
     """What ``answer`` makes of the inner products; where they are not certain, why there is nothing to work with."""
-    width = victim_width(view)
     ids, found = certain_gram_of(view, rng)
     if isinstance(found, NotIdentified):
-        return unsolved(view, found, width=width)
+        return unsolved(view, found, width=joint_victim(view).n_columns)
     return answer(view, ids, found, rng)
-
-
-def victim_width(view: View) -> int:
-    width = view.facts.party(view.target.owner).n_features
-    if width is None:
-        raise MissingFromViewError(f"the number of columns of {view.target.owner} must be public; it is not known")
-    return width

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 import numpy as np
 
+from fedleak.attacks.gram.gram_estimate import GramEstimate
+from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge
+from fedleak.attacks.inversion.rotation_problem import Anchor
 from fedleak.core.arrays import FloatArray
 
+SAFETY = 10.0  # of the expected error of a cell
 MOST_PATTERNS = 3_000_000
 CHUNK = 100_000
 COARSE = 0.01  # an error of a unit vector
@@ -53,3 +57,68 @@ def _patterns(values: FloatArray, width: int) -> Iterator[FloatArray]:
 
 def _fits(column: FloatArray, values: FloatArray, slack: float) -> bool:
     return bool((np.abs(column[:, None] - values[None, :]).min(axis=1) <= slack + 1e-9).all())
+
+
+def groups_of_few_values(columns: list[ColumnKnowledge], *, named: bool) -> list[list[int]]:
+    """Columns with few possible values; without names those with the same values are one group."""
+    few = [index for index, known in enumerate(columns) if known.values is not None and len(known.values) >= 2]
+    if named:
+        return [[index] for index in few]
+    by_values: dict[bytes, list[int]] = {}
+    for index in few:
+        values = columns[index].values
+        assert values is not None
+        by_values.setdefault(values.tobytes(), []).append(index)
+    return list(by_values.values())
+
+
+SAME_SHARE = 1e-4  # of the weights' length
+ORTHOGONAL = 1e-4
+
+
+def exact_columns(
+    gram: GramEstimate,
+    columns: list[ColumnKnowledge],
+    anchor: Anchor | None,
+    source: FloatArray | None,
+    groups: list[list[int]],
+) -> tuple[dict[int, FloatArray], bool]:
+    """Columns of R that few possible values determine, and whether some have more answers than columns.
+
+    What is found for one group is excluded for the others, until nothing changes; a group with as many answers left as
+    columns has them, in any order.
+    """
+    answers = [_of_few_values(gram, columns, group, anchor, source) for group in groups]
+    fixed: dict[int, FloatArray] = {}
+    waiting = [position for position, found in enumerate(answers) if found]
+    while True:
+        left = {p: [r for r in answers[p] if _orthogonal(r, fixed.values())] for p in waiting}
+        solved = next((p for p, free in left.items() if _is_whole(free, groups[p])), None)
+        if solved is None:
+            return fixed, any(len(free) > len(groups[p]) for p, free in left.items())
+        fixed.update(zip(groups[solved], left[solved], strict=True))
+        waiting.remove(solved)
+
+
+def _of_few_values(
+    gram: GramEstimate,
+    columns: list[ColumnKnowledge],
+    group: list[int],
+    anchor: Anchor | None,
+    source: FloatArray | None,
+) -> list[FloatArray]:
+    values = columns[group[0]].values
+    assert values is not None
+    found = unit_combinations(gram.factor, values, SAFETY * gram.cell_error) or []
+    if anchor is None or source is None:
+        return found
+    near = SAME_SHARE * float(np.linalg.norm(anchor.weights))
+    return [r for r in found if abs(float(r @ source) - float(anchor.weights[group[0]])) <= near]
+
+
+def _is_whole(free: list[FloatArray], group: list[int]) -> bool:
+    return len(free) == len(group) and all(_orthogonal(r, free[:i]) for i, r in enumerate(free))
+
+
+def _orthogonal(vector: FloatArray, others: Iterable[FloatArray]) -> bool:
+    return all(abs(float(vector @ other)) < ORTHOGONAL for other in others)

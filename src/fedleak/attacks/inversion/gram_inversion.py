@@ -8,9 +8,10 @@ import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
+from fedleak.attacks.inversion.joint_knowledge import joint_cells, joint_weights
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
-from fedleak.attacks.inversion.rotation_solve import Inversion, column_errors, graded_guess, invert, known_cells
-from fedleak.attacks.predictions.prediction_queries import whole_weights
+from fedleak.attacks.inversion.rotation_solve import Inversion, column_errors, graded_guess, invert
+from fedleak.attacks.residuals.joint_victim import joint_victim
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import IntArray
@@ -57,18 +58,21 @@ class FakeFeatureInversion(GramInversion):
 def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
     problem = rotation_problem(view, ids, gram)
     found = invert(problem, rng=rng)
-    expected = column_errors(problem, gram.others, found)
-    return graded_guess(view, ids, found.candidates, found, expected, _evidence(gram, problem, found))
+    victim = joint_victim(view)
+    expected = column_errors(problem, gram.others, found)[victim.columns]
+    mine = found.of_columns(victim.columns, problem.limit) if victim.several else found
+    return graded_guess(view, ids, mine.candidates, mine, expected, _evidence(gram, problem, found))
 
 
 def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationProblem:
     """The known cells and the stolen weights around the recovered factor."""
-    weights = whole_weights(view)
+    victim = joint_victim(view)
+    weights = joint_weights(view, victim)
     anchor = None
     if weights is not None:
         # The paper approximates these scores by the last ones that were seen; the update rule gives them exactly.
         anchor = Anchor(weights, gram.end_scores)
-    rows, columns, values = known_cells(view.knowledge, view.target.owner, ids)
+    rows, columns, values = joint_cells(view.knowledge, victim, ids)
     tolerance = SAFETY * gram.cell_error
     return RotationProblem(gram.factor, rows, columns, values, anchor, tolerance)
 

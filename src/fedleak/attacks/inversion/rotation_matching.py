@@ -12,18 +12,19 @@ nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import GramEstimate
 from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
-from fedleak.attacks.inversion.few_values import unit_combinations
-from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, MatchingProblem, column_knowledge, match
+from fedleak.attacks.inversion.few_values import SAFETY, SAME_SHARE, exact_columns, groups_of_few_values
+from fedleak.attacks.inversion.joint_knowledge import joint_columns, joint_weights
+from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, MatchingProblem, match
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.rotation_starts import independent_start, moment_starts, named_components, random_start
-from fedleak.attacks.predictions.prediction_queries import whole_weights
+from fedleak.attacks.residuals.joint_victim import JointVictim, joint_victim
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.adversary import SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
@@ -36,7 +37,6 @@ from fedleak.theory.inner_products import GramRecovery
 from fedleak.theory.rotation_freedom import degrees_of_freedom
 
 N_RANDOM = 20
-SAFETY = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,10 @@ def rotate_into_place(view: View, ids: IntArray, gram: GramEstimate, rng: np.ran
 
 
 def _rotate_unnamed(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
+    victim = joint_victim(view)
+    if victim.several:
+        why = f"the columns of {' and '.join(victim.owners)} are one set, and nothing says whose is which"
+        return nothing(view, why, {}, width=victim.n_columns, status=Status.UNDETERMINED)
     return _rotated(view, ids, gram, rng, (None, None), named=False)
 
 
@@ -95,7 +99,8 @@ def _rotated(
     *,
     named: bool,
 ) -> Guess:
-    columns, sample = column_knowledge(view.knowledge, view.target.owner, gram.factor.shape[1])
+    victim = joint_victim(view)
+    columns, sample = joint_columns(view.knowledge, victim)
     anchor, source = stolen
     informed = sample is not None or any(known.what != "nothing" for known in columns)
     evidence: dict[str, ScalarValue] = {
@@ -110,13 +115,14 @@ def _rotated(
     if not informed and independent is None:
         free = degrees_of_freedom(len(columns), with_weights=anchor is not None)
         why = f"nothing is known of the columns: a family of {free} dimensions fits"
-        return nothing(view, why, evidence, width=len(columns))
+        return nothing(view, why, evidence, width=victim.n_columns)
     if independent is not None and anchor is not None and source is not None:
         independent = named_components(independent, source, anchor)
-    groups = _groups(columns, named=named)
+    groups = groups_of_few_values(columns, named=named)
     found = _close(gram, columns, sample, anchor, source, independent, groups, rng)
-    nothing_known = found.open_sign is not None and columns[found.open_sign].what == "nothing"
-    return _guess(view, ids, gram, found, evidence, both_signs=nothing_known)
+    mine = range(len(columns))[victim.columns]
+    either = found.open_sign is not None and found.open_sign in mine and columns[found.open_sign].what == "nothing"
+    return _guess(view, ids, gram, found, evidence, victim=victim, both_signs=either)
 
 
 def _guess(
@@ -126,6 +132,7 @@ def _guess(
     found: _Found,
     evidence: Mapping[str, ScalarValue],
     *,
+    victim: JointVictim,
     both_signs: bool,
 ) -> Guess:
     """``both_signs``: the last column and its opposite are equally good answers."""
@@ -134,20 +141,21 @@ def _guess(
     if both_signs:
         flipped = table.copy()
         flipped[:, found.open_sign] *= -1
-        candidates = (table, flipped)
-    status, why = _claim(found, gram.factor.shape[1], several=both_signs)
+        candidates = (table[:, victim.columns], flipped[:, victim.columns])
+    status, why = _claim(found, victim, several=both_signs)
     return Guess(
         view.target,
         status,
         ids,
-        table,
+        table[:, victim.columns],
         candidates=candidates,
         evidence={**evidence, "columns determined exactly": found.n_exact, "misfit of the columns": found.misfit},
         why=why,
     )
 
 
-def _claim(found: _Found, width: int, *, several: bool) -> tuple[Status, str]:
+def _claim(found: _Found, victim: JointVictim, *, several: bool) -> tuple[Status, str]:
+    width = victim.width
     if found.n_exact >= width - 1 and not found.ambiguous and found.open_sign is None:
         return Status.RECOVERED, "the columns' few possible values leave one rotation"
     why = f"{found.n_exact} of {width} columns are determined exactly"
@@ -161,7 +169,7 @@ def _claim(found: _Found, width: int, *, several: bool) -> tuple[Status, str]:
 
 
 def _stolen(view: View, gram: GramEstimate) -> tuple[Anchor | None, FloatArray | None]:
-    weights = whole_weights(view)
+    weights = joint_weights(view, joint_victim(view))
     if weights is None:
         return None, None
     anchor = Anchor(weights, gram.end_scores)
@@ -180,7 +188,7 @@ def _close(
     rng: np.random.Generator,
 ) -> _Found:
     """The exact columns first, then the best of several matchings of the others, judged by the misfit alone."""
-    fixed, ambiguous = _exact_columns(gram, columns, anchor, source, groups)
+    fixed, ambiguous = exact_columns(gram, columns, anchor, source, groups)
     problem = MatchingProblem(gram.factor, columns, fixed, anchor, source)
     # Components come first, and so are preferred where nothing known of the columns tells the starts apart.
     starts = [] if independent is None else [independent]
@@ -222,71 +230,6 @@ def _sign_settled(problem: MatchingProblem, direction: FloatArray, index: int, s
         return False
     fits, opposite = (float(np.abs(each - known.nearest(each)).max()) for each in (column, -column))
     return fits <= slack < opposite
-
-
-def _groups(columns: list[ColumnKnowledge], *, named: bool) -> list[list[int]]:
-    """Columns with few possible values; without names those with the same values are one group."""
-    few = [index for index, known in enumerate(columns) if known.values is not None and len(known.values) >= 2]
-    if named:
-        return [[index] for index in few]
-    by_values: dict[bytes, list[int]] = {}
-    for index in few:
-        values = columns[index].values
-        assert values is not None
-        by_values.setdefault(values.tobytes(), []).append(index)
-    return list(by_values.values())
-
-
-SAME_SHARE = 1e-4  # of the weights' length
-ORTHOGONAL = 1e-4
-
-
-def _exact_columns(
-    gram: GramEstimate,
-    columns: list[ColumnKnowledge],
-    anchor: Anchor | None,
-    source: FloatArray | None,
-    groups: list[list[int]],
-) -> tuple[dict[int, FloatArray], bool]:
-    """Columns of R that few possible values determine, and whether some have more answers than columns.
-
-    What is found for one group is excluded for the others, until nothing changes; a group with as many answers left as
-    columns has them, in any order.
-    """
-    answers = [_of_few_values(gram, columns, group, anchor, source) for group in groups]
-    fixed: dict[int, FloatArray] = {}
-    waiting = [position for position, found in enumerate(answers) if found]
-    while True:
-        left = {p: [r for r in answers[p] if _orthogonal(r, fixed.values())] for p in waiting}
-        solved = next((p for p, free in left.items() if _is_whole(free, groups[p])), None)
-        if solved is None:
-            return fixed, any(len(free) > len(groups[p]) for p, free in left.items())
-        fixed.update(zip(groups[solved], left[solved], strict=True))
-        waiting.remove(solved)
-
-
-def _of_few_values(
-    gram: GramEstimate,
-    columns: list[ColumnKnowledge],
-    group: list[int],
-    anchor: Anchor | None,
-    source: FloatArray | None,
-) -> list[FloatArray]:
-    values = columns[group[0]].values
-    assert values is not None
-    found = unit_combinations(gram.factor, values, SAFETY * gram.cell_error) or []
-    if anchor is None or source is None:
-        return found
-    near = SAME_SHARE * float(np.linalg.norm(anchor.weights))
-    return [r for r in found if abs(float(r @ source) - float(anchor.weights[group[0]])) <= near]
-
-
-def _is_whole(free: list[FloatArray], group: list[int]) -> bool:
-    return len(free) == len(group) and all(_orthogonal(r, free[:i]) for i, r in enumerate(free))
-
-
-def _orthogonal(vector: FloatArray, others: Iterable[FloatArray]) -> bool:
-    return all(abs(float(vector @ other)) < ORTHOGONAL for other in others)
 
 
 def _named(columns: list[ColumnKnowledge], sample: FloatArray | None) -> str:

@@ -18,6 +18,8 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.theory.rotation_freedom import rotation_equations
 
+CONTRADICTION = 30.0  # times the tolerance
+
 
 @dataclass(frozen=True, eq=False)
 class Anchor:
@@ -51,6 +53,11 @@ class RotationProblem:
     @property
     def width(self) -> int:
         return int(self.factor.shape[1])
+
+    @property
+    def limit(self) -> float:
+        """A misfit beyond this is no rounding error, and tables closer than this are one answer."""
+        return CONTRADICTION * self.tolerance
 
     @cached_property
     def scale(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
 from fedleak.attacks.verdicts import nothing
-from fedleak.core.arrays import FloatArray, IntArray, positions_of
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
 from fedleak.core.attack import Guess, Status
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import ScalarValue
@@ -21,8 +21,9 @@ SAFETY = 3.0  # three draws of the noise are few
 CONSTANT = 1e-6  # a column that varies by less than this share of its size is judged by its size
 EVEN = 1e-3  # a weakest direction of this share of the strongest, or more, is no hindrance to a search
 SAME_END = 3  # of the starts of a fit: an end that fewer come to may have others beside it
-CONTRADICTION = 30.0  # a misfit this many times the tolerance is no rounding error
+MORE_STARTS = 28  # where a first dozen does not come to that
 MAX_POLISHED = 64
+MOVES = 1e-6  # of a typical cell, along a direction of length one
 FREE = 1e-11  # a pivot this small, relative to the largest, belongs to a direction that no equation holds
 
 
@@ -48,6 +49,22 @@ class Inversion:
     why: str
     rotation: FloatArray | None = None  # of the first candidate
     spread: FloatArray | None = None  # a column: how far rotations that count as the first candidate's differ from it
+    complete: bool = True  # every real solution is among the candidates
+    moved: BoolArray | None = None  # columns that the family moves, where one of its tables was found
+
+    def of_columns(self, columns: slice, limit: float) -> Inversion:
+        """What it says of some columns: tables that differ elsewhere alone are one answer, and a family that is not
+        seen to move these does not show that they are open."""
+        if self.answer is Answer.TOO_FEW:
+            if self.moved is not None and self.moved[columns].any():
+                return self
+            return replace(self, answer=Answer.BUDGET, why=f"{self.why}; whether these columns are among them is open")
+        candidates = _distinct([table[:, columns] for table in self.candidates], limit)
+        if self.answer is not Answer.SEVERAL or len(candidates) > 1:
+            return replace(self, candidates=candidates)
+        answer = Answer.UNIQUE if self.complete else Answer.BUDGET
+        why = f"{len(self.candidates)} tables of all parties fit, and agree in these columns"
+        return replace(self, candidates=candidates, answer=answer, why=why)
 
 
 def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int = DEFAULT_NODES) -> Inversion:
@@ -55,11 +72,13 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     found = search(problem, max_nodes=max_nodes)
     rotations = found.rotations
     polished = _polished(problem, rotations)
-    limit = CONTRADICTION * problem.tolerance
+    limit = problem.limit
     fitted: list[Polished] = []
     if not polished or polished[0].misfit > limit:
         # No row was known well enough to start with, or errors piled up on the way: fit all cells at once.
         fitted = fit_rotations(problem, rng)
+        if fitted and _n_fitting(fitted, limit) < SAME_END:
+            fitted += fit_rotations(problem, rng, n_starts=MORE_STARTS)
         polished = sorted([*polished, *fitted], key=lambda one: one.misfit)
     if not polished:
         if found.open_directions > 0:
@@ -69,7 +88,7 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     best = polished[0]
     condition, n_free = _conditioning(problem, best.rotation)
     if n_free > 0:
-        return _too_few(problem, found.n_nodes, n_free)
+        return replace(_too_few(problem, found.n_nodes, n_free), moved=_moved(problem, best.rotation))
     if best.misfit > limit:
         why = _no_fit(problem, best.misfit, searched=found.complete and bool(rotations))
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
@@ -78,8 +97,9 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     candidates = _distinct(tables, limit)
     alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= limit]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
-    by_chance = bool(fitted) and sum(one.misfit <= limit for one in fitted) < SAME_END
-    if answer is Answer.UNIQUE and (not found.complete or by_chance):
+    by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
+    complete = found.complete and not by_chance
+    if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
     why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
@@ -94,7 +114,12 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
         why,
         best.rotation,
         spread,
+        complete,
     )
+
+
+def _n_fitting(fitted: Sequence[Polished], limit: float) -> int:
+    return sum(one.misfit <= limit for one in fitted)
 
 
 def column_errors(problem: RotationProblem, others: Sequence[FloatArray], found: Inversion) -> FloatArray:
@@ -162,6 +187,19 @@ def _conditioning(problem: RotationProblem, rotation: FloatArray) -> tuple[float
     n_free = max(0, n_unknown - unreachable - rank)
     condition = float(pivots[0] / pivots[rank - 1]) if rank else float("inf")
     return condition, n_free
+
+
+def _moved(problem: RotationProblem, rotation: FloatArray) -> BoolArray:
+    """Columns whose cells change along some direction of rotation that no equation holds."""
+    width = problem.width
+    system = equations(problem, rotation)
+    _, singular, directions = np.linalg.svd(np.vstack([system, np.zeros((1, system.shape[1]))]))
+    rank = int(np.sum(singular > FREE * singular[0])) if singular[0] > 0 else 0
+    first, second = np.triu_indices(width, k=1)
+    turns = np.zeros((len(directions) - rank, width, width))
+    turns[:, first, second] = directions[rank:]
+    changes = problem.factor @ rotation @ (turns - turns.transpose(0, 2, 1))
+    return np.asarray(np.abs(changes).max(axis=(0, 1)) > MOVES * problem.scale)
 
 
 def _too_few(problem: RotationProblem, n_nodes: int, n_open: int) -> Inversion:

@@ -17,8 +17,7 @@ from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Prediction, Verdict
-from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.steps import DATA_ROLES
+from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation, score_interval
 from fedleak.theory.column_ratios import labels_known
@@ -83,20 +82,6 @@ def _signs_from_residuals(own: OwnScore, solved: list[SolvedBatch]) -> FloatArra
     signs = np.full(len(own.row_ids), np.nan)
     signs[own.positions(ids)] = -np.sign(residuals)
     return signs
-
-
-def outsiders(facts: Facts, coalition: tuple[str, ...]) -> tuple[PartyFacts, ...]:
-    """Parties with columns that are not in the coalition."""
-    return tuple(party for party in facts.parties if party.name not in coalition and party.role in DATA_ROLES)
-
-
-def mixed_scores(facts: Facts, coalition: tuple[str, ...]) -> str | None:
-    """Why the scores of a single victim cannot be told apart, or None where they can."""
-    others = outsiders(facts, coalition)
-    if len(others) <= 1:
-        return None
-    names = " and ".join(party.name for party in others)
-    return f"the scores of {names} reach the coalition as one sum; a coalition with the arbiter sees them apart"
 
 
 def predict_scores(facts: Facts, exact: Assessment, *, of_single_rows: bool) -> Prediction:

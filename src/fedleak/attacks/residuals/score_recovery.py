@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from fedleak.attacks.residuals.joint_victim import JointVictim, joint_victim
 from fedleak.attacks.residuals.least_norm_scores import least_norm_scores
-from fedleak.attacks.residuals.outside_scores import OutsideScores, mixed_scores, outside_scores, predict_scores
+from fedleak.attacks.residuals.outside_scores import OutsideScores, outside_scores, predict_scores
 from fedleak.attacks.residuals.own_side import OWN_PART
 from fedleak.attacks.residuals.residual_sign import assess_labels as labels_by_sign
 from fedleak.attacks.residuals.trajectory import ReadTrajectory, read_on_the_grid, reads_the_grid
@@ -35,19 +36,30 @@ class ScoreRecovery(Attack):
     produces = SecretKind.PARTIAL_SCORES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        mixed = mixed_scores(view.facts, view.coalition)
-        if mixed:
-            return unsolved(view, NotIdentified(mixed, 0), width=1)
-        if not reads_the_grid(view):
-            return _from_residuals(view, outside_scores(view))
-        read = read_on_the_grid(view)
-        if isinstance(read, NotIdentified):
-            return unsolved(view, read, width=1)
-        return _from_grid(view, read)
+        victim = joint_victim(view)
+        found = _of_the_sum(view)
+        return _divided(found, victim) if victim.divided and found.values.size else found
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predict_scores(facts, ScoreTheorem.assess(facts), of_single_rows=True)
+
+
+def _of_the_sum(view: View) -> Guess:
+    """Of all parties outside."""
+    if not reads_the_grid(view):
+        return _from_residuals(view, outside_scores(view))
+    read = read_on_the_grid(view)
+    if isinstance(read, NotIdentified):
+        return unsolved(view, read, width=1)
+    return _from_grid(view, read)
+
+
+def _divided(found: Guess, victim: JointVictim) -> Guess:
+    """One of several: rotations of all columns together change no message, and its share is their mean."""
+    status = Status.PARTIAL if found.status is Status.RECOVERED else found.status
+    why = f"{found.why}; {victim.how_divided}"
+    return replace(found, status=status, values=victim.share * found.values, intervals=None, why=why)
 
 
 def _from_grid(view: View, read: ReadTrajectory) -> Guess:

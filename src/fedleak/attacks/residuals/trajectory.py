@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from fedleak.attacks.residuals.batch_residuals import approximation_of
+from fedleak.attacks.residuals.joint_victim import outsiders
 from fedleak.attacks.residuals.outside_scores import SENSITIVITY, outside_scores
 from fedleak.attacks.residuals.own_side import (
     OwnMember,
@@ -209,9 +210,9 @@ def _grid_residuals(
 
 
 def _error_on_the_grid(view: View, form: LinearResidual, solving: FloatArray) -> FloatArray:
-    """Standard deviation of each score's error: the victim's rounding, the solve's own error, declared noise."""
+    """Standard deviation of each score's error: each victim's rounding, the solve's own error, declared noise."""
     bits = view.facts.fraction_bits
-    rounding = 0.0 if bits is None else 2.0**-bits / np.sqrt(12)
+    rounding = 0.0 if bits is None else 2.0**-bits * np.sqrt(len(outsiders(view.facts, view.coalition)) / 12)
     errors = np.hypot(np.hypot(rounding, solving) / form.slope, view.facts.outside_noise or 0.0)
     return np.maximum(errors, EPSILON)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from itertools import combinations
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -144,6 +145,17 @@ class Truth:
         features = [Secret(SecretKind.FEATURES, member) for member in coalition]
         held = [self.of(secret).columns for secret in features if secret in self.secrets]
         return replace(self.served, own=tuple(name for columns in held for name in columns))
+
+
+Member = TypeVar("Member")
+MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
+
+
+def groups_of(parties: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
+    """Those that a coalition may leave outside, and see as one."""
+    sizes = range(1, len(parties) + 1) if len(parties) <= MAX_SUBSETS_OF else (1, len(parties) - 1, len(parties))
+    for size in sizes:
+        yield from combinations(parties, size)
 
 
 def _check_ids(secret: Secret, values: SecretValues) -> None:

@@ -6,9 +6,8 @@ in the sum, whose mean the server publishes; everybody takes the step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
-from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.core.whole.truth import SecretValues, Truth, groups_of
 from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging import vocabulary as averaging
@@ -39,8 +38,6 @@ from fedleak.protocols.averaging.horizontal_training import (
 )
 from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round, check_threshold, opener
 from fedleak.protocols.usefulness import Usefulness, of_classes
-
-MAX_SUBSETS_OF = 6  # with more parties, only what single parties and single outsiders leave is kept
 
 
 class HorizontalLogistic(Protocol):
@@ -214,7 +211,7 @@ class RowHolder(RowMember):
 def truth_of(parties: Sequence[Party]) -> Truth:
     """Of every group of parties the records and the inner products of columns; of every party features and labels."""
     secrets: dict[Secret, SecretValues] = {}
-    for group in _groups(parties):
+    for group in groups_of(parties):
         owner = together(party.name for party in group)
         rows = np.vstack([_records(party.train) for party in group])
         columns = (*group[0].columns, "label")
@@ -235,12 +232,6 @@ def utility(parties: Sequence[Party], weights: FloatArray) -> Usefulness:
             stacked = np.vstack(rows)
             found |= of_classes(name, stacked[:, :-1] @ weights > 0, stacked[:, -1] > 0, trained_on)
     return found
-
-
-def _groups(parties: Sequence[Party]) -> Iterator[tuple[Party, ...]]:
-    sizes = range(1, len(parties) + 1) if len(parties) <= MAX_SUBSETS_OF else (1, len(parties) - 1, len(parties))
-    for size in sizes:
-        yield from combinations(parties, size)
 
 
 def _records(part: Slice) -> FloatArray:

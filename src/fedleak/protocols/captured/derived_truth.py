@@ -7,7 +7,6 @@ hold rows of their own; what was served of a model that predicts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from fedleak.models.interpret import interpret
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
 from fedleak.protocols.captured.holdings import rows_sent
-from fedleak.protocols.linear.linear_outcome import RoundLog, gram_values, weight_secrets
+from fedleak.protocols.linear.linear_outcome import RoundLog, gram_secrets, weight_secrets
 from fedleak.protocols.linear.vocabulary import BATCH, RESIDUALS, WEIGHTS, LinearFacts
 from fedleak.protocols.prediction.vocabulary import CONFIDENCES, MODEL, REQUEST
 
@@ -94,14 +93,19 @@ def _of_rows(holders: Sequence[Party]) -> dict[Secret, KeptSecret]:
 
 def _of_columns(parties: Sequence[Party], captured: Captured) -> dict[Secret, KeptSecret]:
     wide = [party for party in parties if party.columns]
-    found: dict[Secret, KeptSecret] = {
-        Secret(SecretKind.GRAM, party.name): partial(gram_values, party) for party in wide
-    }
+    found = _inner_products(wide)
     weights = {party.name: _weights_before(captured, party) for party in wide}
     known = [party for party in wide if weights[party.name]]
     found |= _logged(known, parties, captured, weights)
     final = [weights[party.name][max(weights[party.name])] for party in known]
     return found | dict(weight_secrets(known, final))
+
+
+def _inner_products(wide: Sequence[Party]) -> dict[Secret, KeptSecret]:
+    """Of groups where all have the same rows, of single parties otherwise."""
+    if all(np.array_equal(party.train.ids, wide[0].train.ids) for party in wide):
+        return gram_secrets(wide)
+    return {secret: kept for party in wide for secret, kept in gram_secrets([party]).items()}
 
 
 def _weights_before(captured: Captured, party: Party) -> dict[int, FloatArray]:
@@ -137,7 +141,7 @@ def _logged(
             own = np.asarray(labels.train.labels, dtype=np.float64)[places[labels.name].of(ids)]
             residuals = _residuals(np.sum(scores, axis=0), own, facts)
         log.add(number, ids, residuals, scores)
-    return log.secrets()
+    return log.secrets([party.name for party in known])
 
 
 class _Places:

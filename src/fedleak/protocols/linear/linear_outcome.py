@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.adversary import JOINT, Secret, SecretKind, together
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.core.whole.federation import Party, Slice
-from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
+from fedleak.core.steps import Role
+from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth, groups_of
 from fedleak.protocols.usefulness import Usefulness, of_classes, of_numbers
 
 MAX_GRAM_CELLS = 1_000_000  # inner products of all pairs of more rows would outweigh the data: a sample of rows is kept
@@ -35,42 +36,55 @@ class RoundLog:
         for column, score in zip(self._scores.values(), scores, strict=True):
             column.append(score)
 
-    def secrets(self) -> dict[Secret, KeptSecret]:
-        """Those that were known in every round."""
+    def secrets(self, order: Sequence[str]) -> dict[Secret, KeptSecret]:
+        """Those that were known in every round; of groups of these parties the sum of their scores."""
         if not self._ids:
             return {}
         found: dict[Secret, KeptSecret] = {}
         if len(self._residuals) == len(self._ids):
-            found[Secret(SecretKind.RESIDUALS, JOINT)] = self._values("residual", self._residuals)
-        for name, column in self._scores.items():
-            found[Secret(SecretKind.PARTIAL_SCORES, name)] = self._values("score", column)
+            found[Secret(SecretKind.RESIDUALS, JOINT)] = _of_rounds("residual", self._ids, [self._residuals])
+        for group in groups_of([name for name in order if name in self._scores]):
+            secret = Secret(SecretKind.PARTIAL_SCORES, together(group))
+            found[secret] = partial(_of_rounds, "score", self._ids, [self._scores[name] for name in group])
         return found
 
-    def _values(self, name: str, parts: list[FloatArray]) -> SecretValues:
-        return SecretValues.spanning(np.concatenate(self._ids), (name,), np.concatenate(parts)[:, None])
+
+def _of_rounds(name: str, ids: Sequence[IntArray], terms: Sequence[Sequence[FloatArray]]) -> SecretValues:
+    """The sum of the terms, each an array a round."""
+    values = np.sum([np.concatenate(parts) for parts in terms], axis=0)
+    return SecretValues.spanning(np.concatenate(ids), (name,), values[:, None])
 
 
-def truth_of(active: Party, passive: Sequence[Party], log: RoundLog) -> Truth:
+def truth_of(federation: Federation, log: RoundLog) -> Truth:
+    (active,) = federation.with_role(Role.ACTIVE)
     assert active.train.labels is not None
+    wide = [party for party in federation.parties if party.columns]
     secrets: dict[Secret, KeptSecret] = {
         Secret(SecretKind.LABELS, active.name): SecretValues.spanning(
             active.train.ids, ("label",), active.train.labels.astype(float)[:, None]
         ),
-        **log.secrets(),
+        **log.secrets([party.name for party in wide]),
+        **gram_secrets(wide),
     }
-    for party in (active, *passive):
-        if party.columns:
-            secrets[Secret(SecretKind.GRAM, party.name)] = partial(gram_values, party)
-            secrets[Secret(SecretKind.FEATURES, party.name)] = SecretValues.spanning(
-                party.train.ids, party.columns, party.train.features
-            )
+    for party in wide:
+        secrets[Secret(SecretKind.FEATURES, party.name)] = SecretValues.spanning(
+            party.train.ids, party.columns, party.train.features
+        )
     return Truth(secrets)
 
 
-def gram_values(party: Party) -> SecretValues:
-    """Inner products of the party's training rows: a row and a column for each. Of many rows a random sample has its
-    products with all of them; the columns' ranges are always those over all rows."""
-    features, ids = party.train.features, party.train.ids
+def gram_secrets(wide: Sequence[Party]) -> dict[Secret, KeptSecret]:
+    """Of every group of parties, whose columns stand side by side."""
+    return {
+        Secret(SecretKind.GRAM, together(party.name for party in group)): partial(_gram_values, group)
+        for group in groups_of(wide)
+    }
+
+
+def _gram_values(group: Sequence[Party]) -> SecretValues:
+    """Inner products of the training rows: a row and a column for each. Of many rows a random sample has its products
+    with all of them; the columns' ranges are always those over all rows."""
+    features, ids = np.hstack([party.train.features for party in group]), group[0].train.ids
     columns = tuple(f"row {row}" for row in ids)
     n_scored = MAX_GRAM_CELLS // max(len(ids), 1)
     if n_scored >= len(ids):

@@ -105,7 +105,7 @@ class VerticalWithArbiter(Protocol):
         log = self._train(arbiter, members, settings, randomness.public("batches"))
         captured = sink.finish(facts)
         weights = [member.weights for member in members]
-        found = {**truth_of(active, passive, log).secrets, **weight_secrets(parties, weights)}
+        found = {**truth_of(federation, log).secrets, **weight_secrets(parties, weights)}
         useful = self.utility(parties, weights)
         return Run(
             captured.transcript,

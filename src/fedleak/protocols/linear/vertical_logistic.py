@@ -130,7 +130,7 @@ class VerticalLogistic(Protocol):
         return Run(
             captured.transcript,
             captured.locals,
-            truth_of(active, passive, log),
+            truth_of(federation, log),
             model.figures,
             notes,
             baselines=model.baselines,
