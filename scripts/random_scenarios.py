@@ -13,13 +13,14 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from fedleak.protocols import PROTOCOLS as REGISTERED
 from fedleak.testing.claims import Broken, Examined, examine
-from fedleak.testing.random_scenarios import LEFT_OUT, random_scenario
-from fedleak.trial.provenance import environment
+from fedleak.testing.random_scenarios import LEFT_OUT, PROTOCOLS, random_scenario
+from fedleak.trial.provenance import code_state, provenance
 
 RESULT = Path(__file__).parents[1] / "docs" / "results" / "random_scenarios.json"
 COMMITTED = 2000
@@ -35,7 +36,7 @@ def examined(seed: int) -> tuple[int, Examined, float]:
     return seed, found, time.process_time() - began
 
 
-def summary(found: Sequence[tuple[int, Examined, float]]) -> dict[str, object]:
+def summary(found: Sequence[tuple[int, Examined, float]], code: Mapping[str, object]) -> dict[str, object]:
     broken = [one for _, result, _ in found for one in result.broken]
     refused = Counter(result.protocol for _, result, _ in found if result.refused)
     return {
@@ -47,8 +48,9 @@ def summary(found: Sequence[tuple[int, Examined, float]]) -> dict[str, object]:
         "broken_seeds": sorted({one.seed for one in broken}),
         "attempts": _attempts(result for _, result, _ in found),
         "left_out": list(LEFT_OUT),
+        "protocols_left_out": sorted(name for name in REGISTERED.names if name not in PROTOCOLS),
         "cpu_seconds": round(sum(seconds for _, _, seconds in found), 1),
-        "environment": environment(),
+        "provenance": provenance(code),
     }
 
 
@@ -84,8 +86,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-file", action="store_true", help="write no result")
     options = parser.parse_args()
+    code = code_state()
     found = run(range(options.first, options.first + options.count), options.jobs)
-    result = summary(found)
+    result = summary(found, code)
     if not options.no_file:
         RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(

@@ -122,6 +122,12 @@ def test_a_failure_is_skipped_only_where_all_lack_something():
         assert decide(QUESTION, order).outcome is Outcome.ERRORED
 
 
+def test_an_attack_that_theory_says_wins_is_no_closed_question_for_lacking_something():
+    exact = replace(QUESTION, theory=Theory("exact", ()))
+    assert decide(exact, NOTHING_SAID[3:]).outcome is Outcome.UNDETERMINED
+    assert decide(exact, NOTHING_SAID[2:]).outcome is Outcome.ERRORED
+
+
 @pytest.mark.parametrize(
     ("value", "grade"),
     [

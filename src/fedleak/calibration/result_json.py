@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from fedleak.calibration.suite import Measured, Wanted
 from fedleak.calibration.tally import LEAST_FOUND, MOST_FALSE, SURE, Tally, pooled
-from fedleak.trial.provenance import environment
+from fedleak.trial.provenance import provenance
 
 HOW = (
     "attacks ran in the process that measured, on runs under the ideal cipher: what is calibrated is the decision, by "
@@ -29,7 +29,7 @@ def calibration_json(wanted: Wanted, measured: Measured) -> dict[str, object]:
         "how": HOW,
         "seconds": measured.seconds,
         "cpu_seconds": measured.cpu_seconds,
-        "environment": environment(),
+        "provenance": provenance(measured.code),
     }
 
 

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedleak.attacks import ATTACKS
@@ -19,6 +19,7 @@ from fedleak.core.errors import InputError, UnknownNameError, nearest_or_list
 from fedleak.door.audits import REPEATS
 from fedleak.trial.decide import decide
 from fedleak.trial.progress import Progress
+from fedleak.trial.provenance import code_state
 
 BLOCK = 20  # seeds
 SEEDS, SLOW_SEEDS, POWER_SEEDS = 400, 60, 60
@@ -124,13 +125,14 @@ class Measured:
     complete: bool  # False where it was interrupted
     seconds: float
     cpu_seconds: float
+    code: Mapping[str, object]  # as it was at the beginning
 
 
 def calibrate(
     wanted: Wanted, journal: Journal, progress: Progress, *, jobs: int = 1, decision: Decision = decide
 ) -> Measured:
     """Measure what the journal does not have. Ctrl-C ends it with what there is."""
-    blocks = wanted.blocks()
+    blocks, code = wanted.blocks(), code_state()
     began, own = time.perf_counter(), _cpu_seconds()
     progress.begin("calibration", len(blocks))
     complete = True
@@ -147,7 +149,7 @@ def calibrate(
     false_leaks = added(tally for leaks, tally in done if not leaks)
     power = added(tally for leaks, tally in done if leaks)
     result = Calibration(tuple(false_leaks), tuple(power), exact=not wanted.quick)
-    return Measured(result, complete, time.perf_counter() - began, _cpu_seconds() - own)
+    return Measured(result, complete, time.perf_counter() - began, _cpu_seconds() - own, code)
 
 
 def _cpu_seconds() -> float:

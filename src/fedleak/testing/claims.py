@@ -18,7 +18,7 @@ from fedleak.auditing.scenario import AdversarySpec, Scenario
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.attack import Guess, Status, Verdict
-from fedleak.core.errors import DataError, FedleakError, ScenarioError
+from fedleak.core.errors import FedleakError, InputError
 from fedleak.core.finding import Outcome
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.randomness import Randomness
@@ -74,7 +74,7 @@ def examine_scenario(scenario: Scenario, protocol: str, seed: int) -> Examined:
     try:
         planned = plan_audit(scenario)
         expected = {_key(run, task): task for run in plan_check(scenario) for task in run.tasks}
-    except (ScenarioError, DataError) as error:
+    except InputError as error:
         return Examined(protocol, (), counts, str(error))
     broken = [
         found for run in planned for found in _examined_run(run, expected, Randomness.published(seed), seed, counts)
@@ -200,7 +200,9 @@ def in_general_position(attempt: Attempt, played: Played) -> bool:
 
 
 def wrong_cells(attempt: Attempt, truth: SecretValues) -> str:
-    """What of the secret the answer does not have right; empty where it has all of it."""
+    """What of the secret the answer does not have right; empty where it has all of it, or there is nothing to have."""
+    if not truth.values.size:
+        return ""
     if not np.isfinite(attempt.guess.values).any():
         return "there is no answer"
     cells = Answered(attempt.guess, truth, attempt.knowledge, attempt.attack.up_to).answers[0]

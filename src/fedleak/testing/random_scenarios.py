@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from fedleak.testing.random_tables import Choice, random_table
+
 TABLE = "table.csv"
 PROTOCOLS = {
-    "vertical-logistic": 0.36,
-    "vertical-logistic-arbiter": 0.14,
-    "vertical-linear-arbiter": 0.14,
-    "horizontal-logistic": 0.14,
+    "vertical-logistic": 0.3,
+    "vertical-logistic-arbiter": 0.12,
+    "vertical-linear-arbiter": 0.12,
+    "horizontal-logistic": 0.12,
     "horizontal-linear": 0.08,
     "vertical-prediction": 0.14,
+    "secureboost": 0.12,
 }
 # They claim nothing: their answers are never "recovered", and no theorem speaks about them.
 LEFT_OUT = ("generative-regression", "posterior-inference", "minimum-norm-labels", "own-weights")
-
-Choice = np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,12 @@ def _commented(text: str) -> str:
 def random_scenario(seed: int) -> RandomScenario:
     rng = np.random.default_rng(seed)
     protocol = str(rng.choice(list(PROTOCOLS), p=list(PROTOCOLS.values())))
-    draw = {"horizontal-logistic": _averaged, "horizontal-linear": _averaged, "vertical-prediction": _served}
+    draw = {
+        "horizontal-logistic": _averaged,
+        "horizontal-linear": _averaged,
+        "vertical-prediction": _served,
+        "secureboost": _boosted,
+    }
     raw, table = draw.get(protocol, _encrypted)(protocol, rng)
     return RandomScenario(seed, protocol, as_toml({"title": f"random scenario {seed}", "seed": seed, **raw}), table)
 
@@ -52,7 +58,7 @@ def _encrypted(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
     """Vertical training: sizes about where verdicts change, s <= d and beyond, short last batches among them."""
     n_rows, n_columns = int(rng.integers(4, 13)), int(rng.integers(2, 7))
     task = "regression" if protocol == "vertical-linear-arbiter" else "binary"
-    columns, table = _table(n_rows, n_columns, task, rng)
+    columns, table = random_table(n_rows, n_columns, task, rng)
     settings = _training(protocol, n_rows, rng)
     three = settings.get("approximation") != "cubic" and n_columns > 2 and rng.random() < 0.2
     parties = _vertical_parties(columns, 3 if three else 2, rng)
@@ -99,7 +105,7 @@ def _averaged(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
     linear = protocol == "horizontal-linear"
     task = "regression" if linear else "binary"
     binary = not linear and rng.random() < 0.7
-    _, table = _table(n_rows, n_columns, task, rng, binary=binary)
+    _, table = random_table(n_rows, n_columns, task, rng, binary=binary)
     names = ["north", "south", "west"][: 3 if rng.random() < 0.3 else 2]
     shares = rng.dirichlet(np.full(len(names), 5.0)).round(3).tolist()
     shares[-1] = round(1.0 - sum(shares[:-1]), 3)
@@ -119,7 +125,7 @@ def _averaged(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
 def _served(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
     n_rows, n_columns = int(rng.integers(20, 41)), int(rng.integers(2, 7))
     n_classes = int(rng.integers(2, 5))
-    columns, table = _table(n_rows, n_columns, "multiclass", rng, n_classes=n_classes)
+    columns, table = random_table(n_rows, n_columns, "multiclass", rng, n_classes=n_classes)
     settings: dict[str, Any] = {
         "model": str(rng.choice(["logistic", "tree", "forest"], p=[0.7, 0.15, 0.15])),
         "prediction_share": 0.4,
@@ -129,6 +135,29 @@ def _served(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
     }
     data = {"source": TABLE, "target": "target", "task": "multiclass", "scaling": "minmax", **_categories(rng)}
     return _scenario(protocol, settings, _vertical_parties(columns, 2, rng), data, n_rows, rng), table
+
+
+def _boosted(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
+    n_rows, n_columns = int(rng.integers(6, 31)), int(rng.integers(2, 7))
+    task = str(rng.choice(["binary", "regression", "multiclass"], p=[0.5, 0.3, 0.2]))
+    columns, table = random_table(n_rows, n_columns, task, rng, n_classes=3 if task == "multiclass" else 2)
+    settings: dict[str, Any] = {
+        "cipher": "sealed",
+        "n_trees": int(rng.integers(1, 5)),
+        "depth": int(rng.integers(1, 5)),
+        "bins": int(rng.choice([2, 4, 8, 32])),
+        "min_bin_rows": int(rng.choice([1, 3])),
+        "row_share": float(rng.choice([1.0, 0.7])),
+        "column_share": float(rng.choice([1.0, 0.6])),
+        "fraction_bits": int(rng.choice([16, 24, 40, 52])),
+        "prediction": str(rng.choice(["routing", "scores"])),
+    }
+    flags = ("first_tree_alone", "reveal_feature", "tell_leaves", "packed", "verify", "enrolled_records")
+    settings |= {name: bool(rng.random() < 0.5) for name in flags}
+    parties = _vertical_parties(columns, 3 if n_columns > 2 and rng.random() < 0.2 else 2, rng)
+    data = _data(task, rng)
+    settings["unit_box"] = data["scaling"] == "minmax"
+    return _scenario(protocol, settings, parties, data, n_rows, rng), table
 
 
 SCALINGS = ("standard+max-row-norm", "standard", "minmax", "minmax+max-row-norm", "none")
@@ -143,52 +172,6 @@ def _categories(rng: Choice) -> dict[str, Any]:
     return {"categorical": "one-hot" if rng.random() < 0.5 else "ordinal"}
 
 
-def _table(
-    n_rows: int, n_columns: int, task: str, rng: Choice, *, binary: bool = False, n_classes: int = 2
-) -> tuple[list[str], str]:
-    """Columns of all kinds; every label is there, whatever the rule says of it."""
-    names = [f"c{number}" for number in range(n_columns)]
-    kinds = ["binary"] * n_columns if binary else [str(rng.choice(list(KINDS), p=list(KINDS.values()))) for _ in names]
-    cells = [_column(kind, n_rows, rng) for kind in kinds]
-    numbers = [column for column in cells if not isinstance(column[0], str)]
-    known = np.array(numbers, dtype=float).reshape(len(numbers), n_rows)
-    score = rng.standard_normal(len(known)) @ _scaled(known) + 0.5 * rng.standard_normal(n_rows)
-    if task == "regression":
-        target: list[object] = score.round(6).tolist()
-    else:
-        ranks = np.argsort(np.argsort(score))
-        share = rng.choice([0.2, 0.5]) if n_classes == 2 else 1 / n_classes
-        cuts = [1 - share] if n_classes == 2 else np.arange(1, n_classes) / n_classes
-        highest = np.minimum(np.asarray(cuts) * n_rows, n_rows - 1)
-        target = np.searchsorted(highest, ranks, side="right").tolist()
-    lines = [",".join([*names, "target"])]
-    lines += [",".join(str(value) for value in row) for row in zip(*cells, target, strict=True)]
-    return names, "\n".join(lines) + "\n"
-
-
-KINDS = {"normal": 0.45, "skewed": 0.15, "binary": 0.12, "whole": 0.1, "large": 0.06, "constant": 0.02, "text": 0.1}
-
-
-def _column(kind: str, n_rows: int, rng: Choice) -> list[object]:
-    normal = rng.standard_normal(n_rows)
-    if kind == "text":
-        return [f"v{value}" for value in rng.integers(0, int(rng.integers(2, 6)), n_rows)]
-    drawn = {
-        "normal": normal,
-        "skewed": np.exp(1.5 * normal),
-        "binary": rng.integers(0, 2, n_rows),
-        "whole": rng.integers(0, 9, n_rows),
-        "large": 1000 * normal + 5000,
-        "constant": np.full(n_rows, 3),
-    }[kind]
-    return list(np.round(drawn, 6).tolist())
-
-
-def _scaled(rows: np.ndarray) -> np.ndarray:
-    spread = rows.std(axis=1, keepdims=True)
-    return np.asarray((rows - rows.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0))
-
-
 def _scenario(
     protocol: str,
     settings: Mapping[str, Any],
@@ -198,9 +181,10 @@ def _scenario(
     rng: Choice,
 ) -> dict[str, Any]:
     by_rows = protocol.startswith("horizontal")
-    partition: dict[str, Any] = {"by": "rows" if by_rows else "columns", "test_share": 0.0}
+    held_out = 0.3 if protocol == "secureboost" else 0.0  # rows whose predictions are seen
+    partition: dict[str, Any] = {"by": "rows" if by_rows else "columns", "test_share": held_out}
     if not by_rows and rng.random() < 0.9:
-        partition["train_rows"] = n_rows
+        partition["train_rows"] = n_rows - round(held_out * n_rows)
     defense = _defense(protocol, rng)
     return {
         "data": dict(data),
@@ -253,6 +237,15 @@ DEFENSES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"name": "confidence-noise"},
         {"name": "hidden-model"},
         {"name": "leak-check", "grids": False},
+    ),
+    "secureboost": (
+        {"name": "score-only"},
+        {"name": "service-budget", "records": 20},
+        {"name": "first-tree-alone"},
+        {"name": "coarse-bins", "rows": 3},
+        {"name": "hidden-columns"},
+        {"name": "noisy-thresholds"},
+        {"name": "purity-limit"},
     ),
 }
 

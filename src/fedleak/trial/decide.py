@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.attack import Guess, Status
+from fedleak.core.attack import Guess, Status, Verdict
 from fedleak.core.finding import Better, Claim, ColumnResult, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.whole.randomness import public_stream
 from fedleak.metrics.row_tests import RowTest, chance_of_score
@@ -59,9 +59,15 @@ def decide(question: Question, attempts: Sequence[Attempt]) -> Finding:
     answered = [attempt for attempt in attempts if isinstance(attempt.result, Guess)]
     failures = [attempt.result for attempt in attempts if isinstance(attempt.result, Failure)]
     if not answered:
-        outcome = Outcome.SKIPPED if all(failure.skipped for failure in failures) else Outcome.ERRORED
-        return unanswered(question, outcome, failures[0].why, seconds)
+        return unanswered(question, _untried(question, failures), failures[0].why, seconds)
     return _beside_failures(_of_answers(question, answered, len(attempts), seconds), failures, len(attempts))
+
+
+def _untried(question: Question, failures: Sequence[Failure]) -> Outcome:
+    """Where theory says that an attack wins once it has what it lacks, a question stays open."""
+    if not all(failure.skipped for failure in failures):
+        return Outcome.ERRORED
+    return Outcome.UNDETERMINED if question.theory.verdict == Verdict.EXACT else Outcome.SKIPPED
 
 
 def _beside_failures(found: Finding, failures: Sequence[Failure], n_runs: int) -> Finding:

@@ -99,7 +99,9 @@ class HistogramDecoding(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         assessment = SumsOfBins.assess(facts)
         if assessment.state is not State.HOLDS:
-            return from_assessment(assessment)
+            # Without sums there is nothing to read. Hidden columns, or noise, are no proof that sums tell nothing.
+            lacking = facts.capabilities is not None and not cls.requires <= facts.capabilities
+            return from_assessment(assessment, if_fails=Verdict.IMPOSSIBLE if lacking else Verdict.UNKNOWN)
         reasons = ("rows that differ in g, h or a node are told apart: more trees and levels tell more apart",)
         return Prediction(Verdict.PARTIAL, reasons)
 

@@ -133,7 +133,9 @@ class MemberClustering(Attack):
     def predict(cls, facts: Facts) -> Prediction:
         assessment = MembersOfNodes.assess(facts)
         if assessment.state is not State.HOLDS:
-            return from_assessment(assessment)
+            # Labels that are numbers share nodes too; that nothing follows takes that no rows of nodes are told.
+            lacking = facts.capabilities is not None and not cls.requires <= facts.capabilities
+            return from_assessment(assessment, if_fails=Verdict.IMPOSSIBLE if lacking else Verdict.UNKNOWN)
         return Prediction(Verdict.PARTIAL, (assessment.conclusion,))
 
 

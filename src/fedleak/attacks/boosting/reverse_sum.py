@@ -51,7 +51,9 @@ class ReverseSum(Attack):
             return Prediction(Verdict.UNKNOWN, ("whether sums are opened and columns are told is not known",))
         if not told:
             return Prediction(Verdict.UNKNOWN, ("cuts of different columns are not told apart",))
-        return Prediction(Verdict.EXACT, ("a bit a row above the gradients names the rows of every sum",))
+        # Exact takes more than is public: every column in some tree, every row marked in it, cuts enough to tell.
+        few = "a column of one cut or three leaves open which of its groups is missing cells"
+        return Prediction(Verdict.PARTIAL, ("a bit a row above the gradients names the rows of every sum", few))
 
 
 def _root_marks(view: View) -> dict[int, Payload]:

@@ -14,12 +14,13 @@ import numpy as np
 
 from fedleak.attacks.boosting.service_questions import Questions, questions, record_oracle
 from fedleak.attacks.boosting.threshold_rounds import Asked, box_search, printed_search
-from fedleak.attacks.verdicts import from_assessment
+from fedleak.attacks.verdicts import from_assessment, nothing
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.oracle import Oracle
 from fedleak.core.view import View
+from fedleak.protocols.boosting.vocabulary import BoostingFacts
 from fedleak.theory.boosted_trees import ThresholdQuestions
 
 ANSWERED = "the service answered for both ends of each bracket, or it ends with the declared range"
@@ -76,6 +77,13 @@ class PrintedThresholdSearch(ThresholdSearch):
             n_records=_batch_size(self.n_records, oracle),
         )
 
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        found = super().predict(facts)
+        if found.verdict is not Verdict.EXACT or facts.of(BoostingFacts).reveal_feature:
+            return found
+        return Prediction(Verdict.UNKNOWN, ("a node whose column is hidden is beyond the algorithm as it is printed",))
+
 
 def _batch_size(wanted: int, oracle: Oracle) -> int:
     """A budget of records is spread over some batches, so that later ones can use what earlier ones say."""
@@ -85,6 +93,8 @@ def _batch_size(wanted: int, oracle: Oracle) -> int:
 
 def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
     nodes = known.nodes_of(view.target.owner)
+    if not len(nodes):
+        return nothing(view, "no split is the partner's", {}, width=1, status=Status.UNDETERMINED)
     brackets = np.array([_bracket(asked, int(known.shapes.unknown[node])) for node in nodes]).reshape(-1, 2)
     widths = np.where(np.isnan(brackets[:, 0]), np.inf, np.ptp(brackets, axis=1))
     found = widths <= epsilon
@@ -92,8 +102,8 @@ def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
         "batches": asked.n_batches,
         "records": asked.n_records,
         "nodes": len(nodes),
-        "coverage": float(found.mean()) if len(found) else 1.0,
-        "widest bracket": float(widths.max(initial=0.0)) if np.isfinite(widths).all() else None,
+        "coverage": float(found.mean()),
+        "widest bracket": float(widths.max()) if np.isfinite(widths).all() else None,
         "budget spent": asked.spent,
     }
     why = f"{int(found.sum())} of {len(nodes)} split points to {epsilon:.1e} by {asked.n_batches} batches of records"
