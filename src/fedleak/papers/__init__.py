@@ -41,6 +41,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("luo2021/fig11", "fedleak.papers.luo2021.fig11:Fig11"),
         Entry("luo2021/table3", "fedleak.papers.luo2021.table3:Table3"),
         Entry("luo2021/penalty", "fedleak.papers.luo2021.table3:Penalty"),
+        Entry("luo2021/asked", "fedleak.papers.luo2021.asked_models:AskedModels"),
         Entry("luo2021/types", "fedleak.papers.luo2021.few_valued_columns:Types"),
         Entry("luo2021/defenses", "fedleak.papers.luo2021.defended_predictions:DefensesExperiment"),
         Entry("luo2021/speed", "fedleak.papers.luo2021.fig5:Speed"),

@@ -7,8 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fedleak.attacks.predictions.mixed_effects import ColumnRegression, Learnt, invert_network, learn, regression_prior
-from fedleak.attacks.predictions.network_rows import LEAST_CONFIDENCE, differences, onto_predictions, wanted_differences
+from fedleak.attacks.predictions.mixed_effects import ColumnRegression, Learnt, invert_scores, learn, regression_prior
+from fedleak.attacks.predictions.network_rows import (
+    LEAST_CONFIDENCE,
+    NetworkScores,
+    onto_predictions,
+    wanted_differences,
+)
 from fedleak.attacks.predictions.prediction_case import PredictionCase, Release
 from fedleak.models import NetworkModel
 from fedleak.models.score_models import Link
@@ -35,6 +40,10 @@ def case_of(model: NetworkModel, rows: np.ndarray, n_own: int, release: Release 
         model, model, np.arange(len(rows)), model.confidences(rows), rows[:, :n_own], np.arange(n_own), unknown,
         np.zeros(len(unknown)), np.ones(len(unknown)), True, np.arange(len(unknown)), release or Release(),
     )  # fmt: skip
+
+
+def inverted(case: PredictionCase, model: NetworkModel) -> np.ndarray:
+    return invert_scores(case, NetworkScores(model), wanted_differences(case, model.link), rng())
 
 
 def some_prior(n_rows: int, n_terms: int, n_unknown: int) -> ColumnRegression:
@@ -100,7 +109,7 @@ def test_few_or_constant_own_columns_still_give_a_prior(own):
 def test_exact_confidences_are_score_differences(link, n_out):
     model, rows = network((5, 12, n_out), link), rng().random((40, 5))
     wanted, variance = wanted_differences(case_of(model, rows, 3), link)
-    np.testing.assert_allclose(wanted, differences(model, rows), atol=1e-9)
+    np.testing.assert_allclose(wanted, NetworkScores(model).at(rows), atol=1e-9)
     assert np.abs(variance).max() < 1e-20
 
 
@@ -125,8 +134,8 @@ def test_steps_of_a_row_end_at_the_truth_and_never_fit_worse():
     start = np.clip(rows[:, 3:] + 0.1 * rng().normal(size=(100, 3)), 0, 1)
     misfits = []
     for n_steps in (0, 1, 4, 25):
-        found = onto_predictions(case, model, wanted, np.eye(3), start, n_steps)
-        misfits.append(((differences(model, case.inputs(found)) - wanted[0]) ** 2).sum(axis=1))
+        found = onto_predictions(case, NetworkScores(model), wanted, np.eye(3), start, n_steps)
+        misfits.append(((NetworkScores(model).at(case.inputs(found)) - wanted[0]) ** 2).sum(axis=1))
         assert found.min() >= 0
         assert found.max() <= 1
     for before, after in pairwise(misfits):
@@ -141,7 +150,7 @@ def test_rows_whose_confidences_are_not_exact_are_not_moved():
     right, variance = wanted_differences(case, Link.SOFTMAX)
     variance[:10] += 1e-4 * np.eye(4)
     start = np.full((20, 3), 0.5)
-    found = onto_predictions(case, model, (right, variance), np.eye(3), start, 5)
+    found = onto_predictions(case, NetworkScores(model), (right, variance), np.eye(3), start, 5)
     assert np.array_equal(found[:10], start[:10])
     assert (found[10:] != start[10:]).any(axis=1).all()
 
@@ -152,8 +161,8 @@ def test_an_unknown_that_would_leave_the_box_stays_and_the_others_take_its_part(
     case = case_of(model, rows, 2)
     wanted = wanted_differences(case, Link.SOFTMAX)
     start = np.column_stack([np.zeros(50), np.full(50, 0.5)])
-    found = onto_predictions(case, model, wanted, np.eye(2), start, 1)
-    before, after = (np.abs(differences(model, case.inputs(values)) - wanted[0]) for values in (start, found))
+    found = onto_predictions(case, NetworkScores(model), wanted, np.eye(2), start, 1)
+    before, after = (np.abs(NetworkScores(model).at(case.inputs(values)) - wanted[0]) for values in (start, found))
     assert (found[:, 0] == 0).mean() > 0.2
     assert (after <= 0.05 * before).all()
 
@@ -161,7 +170,7 @@ def test_an_unknown_that_would_leave_the_box_stays_and_the_others_take_its_part(
 def test_as_many_equations_as_unknowns_give_most_rows_exactly():
     rows = rng().random((200, 6))
     model = network((6, 40, 20, 5))
-    found = invert_network(case_of(model, rows, 3), model, rng())
+    found = inverted(case_of(model, rows, 3), model)
     error = ((found - rows[:, 3:]) ** 2).mean(axis=1)
     assert np.median(error) < 1e-10
     assert error.mean() < 0.2 / 12
@@ -175,14 +184,14 @@ def test_one_equation_a_row_still_teaches_how_columns_follow_own_ones():
     rows = common @ mixture.T + np.where(mixture < 0, -mixture, 0).sum(axis=1)
     rows = np.clip(rows + 0.02 * generator.normal(size=rows.shape), 0, 1)
     model = network((6, 40, 20, 2))
-    found = invert_network(case_of(model, rows, 4), model, rng())
+    found = inverted(case_of(model, rows, 4), model)
     assert ((found - rows[:, 4:]) ** 2).mean() < 0.25 * rows[:, 4:].var(axis=0).mean()
 
 
 def test_the_inversion_stays_in_the_box_and_follows_its_randomness():
     rows = rng().random((80, 6))
     model = network((6, 20, 3))
-    one, same = (invert_network(case_of(model, rows, 2), model, rng()) for _ in range(2))
+    one, same = (inverted(case_of(model, rows, 2), model) for _ in range(2))
     assert np.array_equal(one, same)
     assert one.min() >= 0
     assert one.max() <= 1

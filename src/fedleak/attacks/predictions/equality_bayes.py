@@ -34,14 +34,17 @@ class EqualityBayes(Attack):
     produces = SecretKind.FEATURES
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        case = read_case(view)
-        prior, solved = fill_from_prior(case)
-        extra = {"box": "known" if case.has_box else "unknown", "prior mean": float(prior.mean[0])}
-        return as_guess(view, case, solved, extra, "open directions are filled from the adversary's own columns")
+        return filled_guess(view, read_case(view))
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predicted(facts)
+
+
+def filled_guess(view: View, case: PredictionCase) -> Guess:
+    prior, solved = fill_from_prior(case)
+    extra = {"box": "known" if case.has_box else "unknown", "prior mean": float(prior.mean[0])}
+    return as_guess(view, case, solved, extra, "open directions are filled from the adversary's own columns")
 
 
 def fill_from_prior(case: PredictionCase) -> tuple[ColumnPrior, Solved]:

@@ -16,15 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.predictions.equality_bayes import on_unit_interval, prior_of_columns
-from fedleak.attacks.predictions.network_rows import (
-    difference_slopes,
-    differences,
-    onto_predictions,
-    wanted_differences,
-)
+from fedleak.attacks.predictions.network_rows import ScoreDifferences, onto_predictions
 from fedleak.attacks.predictions.prediction_case import PredictionCase
 from fedleak.core.arrays import FloatArray
-from fedleak.models.score_models import NetworkModel
 
 N_ITERATIONS = 8
 N_FIXED_SPREAD = 3  # iterations before the spread of the rows is learnt
@@ -34,8 +28,11 @@ LEAST_ERROR = 1e-6  # of a linearised score, relative to its spread
 N_STEPS, N_STEPS_DETERMINED = 6, 20  # of each row at the end; more where its equations may have one solution
 
 
-def invert_network(case: PredictionCase, model: NetworkModel, rng: np.random.Generator) -> FloatArray:
-    return _Inversion(case, model, rng).values()
+def invert_scores(
+    case: PredictionCase, scores: ScoreDifferences, wanted: tuple[FloatArray, FloatArray], rng: np.random.Generator
+) -> FloatArray:
+    """``wanted`` are the score differences that the confidences stand for and the covariances of their errors."""
+    return _Inversion(case, scores, wanted, rng).values()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +51,16 @@ class _Update:
 
 
 class _Inversion:
-    def __init__(self, case: PredictionCase, model: NetworkModel, rng: np.random.Generator) -> None:
-        self._case, self._model, self._rng = case, model, rng
+    def __init__(
+        self,
+        case: PredictionCase,
+        scores: ScoreDifferences,
+        wanted: tuple[FloatArray, FloatArray],
+        rng: np.random.Generator,
+    ) -> None:
+        self._case, self._scores, self._rng = case, scores, rng
         self._prior = regression_prior(case.own, case.n_unknown)
-        self._wanted, self._variance = wanted_differences(case, model.link)
+        self._wanted, self._variance = wanted
         self._spread = self._prior.row_variance * np.eye(case.n_unknown)
         # Rows share what the regression and the linearisation get wrong, in all directions but those that a row's own
         # equations fix: the fewer they are, the less each row counts for M.
@@ -83,10 +86,10 @@ class _Inversion:
             values = np.clip(found, 0.0, 1.0)
         n_steps = N_STEPS_DETERMINED if self._tempering == 1 else N_STEPS
         wanted = self._wanted, self._variance
-        return onto_predictions(self._case, self._model, wanted, self._spread, values, n_steps)
+        return onto_predictions(self._case, self._scores, wanted, self._spread, values, n_steps)
 
     def _linearised(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return difference_slopes(self._model, self._case.inputs(values), self._case.unknown_positions)
+        return self._scores.slopes(self._case.inputs(values), self._case.unknown_positions)
 
     def _scale(self, matrix: FloatArray) -> FloatArray:
         """Mean variance of a row's score differences, from the spread of its unknowns."""
@@ -94,7 +97,7 @@ class _Inversion:
 
     def _measured_error(self, at: FloatArray, matrix: FloatArray, values: FloatArray, drawn: FloatArray) -> float:
         line = at + np.einsum("nkd,nd->nk", matrix, drawn - values)
-        missed = differences(self._model, self._case.inputs(drawn)) - line
+        missed = self._scores.at(self._case.inputs(drawn)) - line
         relative = (missed**2).mean(axis=1) / self._scale(matrix)
         return max(float(relative.mean()), LEAST_ERROR)
 

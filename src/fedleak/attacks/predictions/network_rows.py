@@ -10,6 +10,7 @@ of the network.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -39,13 +40,26 @@ def wanted_differences(case: PredictionCase, link: Link) -> tuple[FloatArray, Fl
     return logs, np.einsum("ik,nk,jk->nij", difference, relative**2, difference)
 
 
-def differences(model: NetworkModel, rows: FloatArray) -> FloatArray:
-    return _neighbours(model.scores(rows), model.link)
+class ScoreDifferences(Protocol):
+    """The differences of scores that a model's confidences stand for, and their derivatives by some inputs."""
+
+    def at(self, rows: FloatArray) -> FloatArray: ...  # (rows, equations)
+
+    def slopes(self, rows: FloatArray, columns: IntArray) -> tuple[FloatArray, FloatArray]: ...
 
 
-def difference_slopes(model: NetworkModel, rows: FloatArray, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-    scores, slopes = score_slopes(model, rows, columns)
-    return _neighbours(scores, model.link), _neighbours(slopes, model.link)
+@dataclass(frozen=True, eq=False)
+class NetworkScores:
+    """Read off a network's layers."""
+
+    model: NetworkModel
+
+    def at(self, rows: FloatArray) -> FloatArray:
+        return _neighbours(self.model.scores(rows), self.model.link)
+
+    def slopes(self, rows: FloatArray, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        scores, slopes = score_slopes(self.model, rows, columns)
+        return _neighbours(scores, self.model.link), _neighbours(slopes, self.model.link)
 
 
 def score_slopes(model: NetworkModel, rows: FloatArray, columns: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -99,7 +113,7 @@ class _State:
 
 def onto_predictions(
     case: PredictionCase,
-    model: NetworkModel,
+    scores: ScoreDifferences,
     wanted: tuple[FloatArray, FloatArray],
     spread: FloatArray,
     values: FloatArray,
@@ -108,14 +122,14 @@ def onto_predictions(
     """``wanted`` are the score differences and the covariances of their errors; rows with errors are not moved."""
     right, variance = wanted
     exact = np.einsum("nkk->nk", variance).max(axis=1, initial=0.0) < EXACT
-    at, slope = difference_slopes(model, case.inputs(values), case.unknown_positions)
+    at, slope = scores.slopes(case.inputs(values), case.unknown_positions)
     state = _State(values.copy(), right - at, slope, np.full(len(values), FIRST_DAMPING))
     for _ in range(n_steps):
         rows = np.flatnonzero(exact & (state.misfit > MET))
         if not len(rows):
             break
         tried = np.clip(state.values[rows] + _damped_step(state, rows, spread), 0.0, 1.0)
-        at, slope = difference_slopes(model, case.inputs(tried, rows), case.unknown_positions)
+        at, slope = scores.slopes(case.inputs(tried, rows), case.unknown_positions)
         _keep(state, rows, tried, right[rows] - at, slope)
     return state.values
 

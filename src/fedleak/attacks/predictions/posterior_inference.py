@@ -1,17 +1,20 @@
 """The unknown columns' posterior mean under any served model.
 
-Linear models: exactly, row by row. Forests, and models that can only be asked: from an ensemble of draws. Networks: own
+Linear models: exactly, row by row, also where a service hides one: its answers give the weights. Forests, and other
+models that can only be asked: from an ensemble of draws. Networks, and smooth models that can only be asked: own
 columns predict the unknown ones by a regression that all predictions together teach, and each row is moved onto its
-own prediction. Where a row's equations fix few of its unknowns the answer rests on that regression and is averaged with
-a small generator's, which assumes other things: by Jensen's inequality the average errs no more than the two do on
-average.
+own prediction. Where a row's equations fix few of a network's unknowns the answer rests on that regression and is
+averaged with a small generator's, which assumes other things: by Jensen's inequality the average errs no more than the
+two do on average.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from fedleak.attacks.predictions.equality_bayes import EqualityBayes, prior_of_columns
+from fedleak.attacks.predictions.equality_bayes import EqualityBayes, filled_guess, prior_of_columns
 from fedleak.attacks.predictions.generator import GenerativeRegression, GeneratorOptions, Observed, differentiable
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.attacks.verdicts import model_not_revealed
@@ -22,6 +25,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.joint_training import load_torch
+from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
@@ -39,6 +43,7 @@ class PosteriorInference(Attack):
         "scipy.special",
         "fedleak.attacks.predictions.ensemble",
         "fedleak.attacks.predictions.mixed_effects",
+        "fedleak.attacks.predictions.smooth_inversion",
     )
     produces = SecretKind.FEATURES
     measured_by = "mse-per-feature"
@@ -47,8 +52,10 @@ class PosteriorInference(Attack):
         case = read_case(view)
         by_label = case.release.top_label  # no equation holds then: any model is inverted by draws
         if isinstance(case.model, LinearModel) and not by_label:
-            return EqualityBayes().run(view, rng=rng)
+            return filled_guess(view, case)
         case.require_box()
+        if isinstance(case.model, OpaqueModel) and (hidden := _behind_service(view, case, rng)) is not None:
+            return hidden
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
         if isinstance(case.model, NetworkModel) and not by_label:
             share = _generated_share(case, case.model)
@@ -60,6 +67,8 @@ class PosteriorInference(Attack):
             prior = prior_of_columns(case.own, case.n_unknown)
             how, values = "an ensemble of draws", invert_black_box(case, prior, rng)
             evidence["prior mean"] = float(prior.mean[0])
+            if isinstance(case.model, OpaqueModel) and not by_label:
+                how, values = _smooth(case, how, values, evidence, rng)
         return case.guess(view, Status.PARTIAL, values, why=f"posterior mean by {how}", evidence=evidence)
 
     @classmethod
@@ -71,6 +80,31 @@ class PosteriorInference(Attack):
         return Prediction(Verdict.PARTIAL, ("as good as own columns and predictions tell of the others",))
 
 
+def _behind_service(view: View, case: PredictionCase, rng: np.random.Generator) -> Guess | None:
+    """The answer from a logistic regression that a service hides; None where it hides none, or releases labels."""
+    from fedleak.attacks.predictions.asked_scores import extracted_linear
+
+    linear = None if case.release.top_label else extracted_linear(case, rng)
+    if linear is None:
+        return None
+    found = filled_guess(view, replace(case, model=linear))
+    # What theory calls exact is exact for weights that were sent, not for weights that were fitted to answers.
+    status = Status.PARTIAL if found.status is Status.RECOVERED else found.status
+    return replace(found, status=status, why=f"a logistic regression stands behind the service; {found.why}")
+
+
+def _smooth(
+    case: PredictionCase, how: str, drawn: FloatArray, evidence: dict[str, ScalarValue], rng: np.random.Generator
+) -> tuple[str, FloatArray]:
+    from fedleak.attacks.predictions.smooth_inversion import invert_smooth
+
+    found = invert_smooth(case, drawn, rng)
+    if found is None:
+        return how, drawn
+    evidence |= {"rows within the budget": found.n_rows, "rows that give their prediction back": found.n_met}
+    return "slopes that the model's answers show", found.values
+
+
 def _generated_share(case: PredictionCase, model: NetworkModel) -> float:
     """Of the generator in the answer: none where a row has as many equations as unknowns."""
     n_equations = model.n_classes if model.link is Link.SIGMOID_EACH else model.n_classes - 1
@@ -78,9 +112,10 @@ def _generated_share(case: PredictionCase, model: NetworkModel) -> float:
 
 
 def _network(case: PredictionCase, model: NetworkModel, share: float, rng: np.random.Generator) -> FloatArray:
-    from fedleak.attacks.predictions.mixed_effects import invert_network  # its prediction needs none of it
+    from fedleak.attacks.predictions.mixed_effects import invert_scores  # its prediction needs none of it
+    from fedleak.attacks.predictions.network_rows import NetworkScores, wanted_differences
 
-    inverted = invert_network(case, model, rng)
+    inverted = invert_scores(case, NetworkScores(model), wanted_differences(case, model.link), rng)
     if share == 0:
         return inverted
     torch = load_torch("posterior inference on a network")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,6 +93,10 @@ class PredictionCase:
     def largest(self) -> FloatArray:
         """How large an unknown can be, in units of its range: its lowest value is part of the sums as well."""
         return np.asarray(1.0 + np.abs(self.low) / self.span)
+
+    def part(self, chosen: IntArray) -> PredictionCase:
+        """The same of some rows."""
+        return replace(self, ids=self.ids[chosen], confidences=self.confidences[chosen], own=self.own[chosen])
 
     def require_box(self) -> None:
         if not self.has_box:
