@@ -9,6 +9,7 @@ import numpy as np
 from federations import vertical
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
+from fedleak.protocols.networks.horizontal_network import HorizontalNetworkSettings
 from fedleak.protocols.networks.network_settings import CutSettings
 
 QUICK = {"rounds": 4, "batch_size": 5, "trained": False, "learning_rate": 0.1}
@@ -41,3 +42,27 @@ def cut_pictures(*, n_rows: int = 12, side: int = 4, channels: int = 2, seed: in
         held = Slice(np.arange(100, 100 + n_rows), pixels, labels if role is Role.ACTIVE else None)
         parties.append(Party(name, role, names, held))
     return Federation("vertical-network", (*parties, server()), settings)
+
+
+def split(federation: Federation) -> Federation:
+    """The same parties without a server, as a split network."""
+    return replace(federation, protocol="split-network", parties=federation.parties[:-1])
+
+
+def row_clients(*, n_clients: int = 2, n_rows: int = 8, shape: tuple[int, ...] = (5,), seed: int = 0, **changes):
+    """Clients with rows of their own, three classes."""
+    settings = HorizontalNetworkSettings(
+        **{**QUICK, "layers": ("flatten", "linear 6", "activation sigmoid"), **changes}
+    )
+    rng = np.random.default_rng(seed)
+    names = tuple(f"x{i}" for i in range(int(np.prod(shape))))
+    clients = [
+        Party(
+            f"client {number}",
+            Role.ACTIVE,
+            names,
+            Slice(np.arange(n_rows) + 100 * number, rng.random((n_rows, *shape)), np.arange(n_rows) % 3),
+        )
+        for number in range(n_clients)
+    ]
+    return Federation("horizontal-network", (*clients, server()), settings)

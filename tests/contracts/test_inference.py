@@ -20,7 +20,7 @@ from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSe
 from fedleak.protocols.captured.holdings import holdings_of
 from fedleak.protocols.captured.inference import RULES, inferred
 from fedleak.protocols.prediction.served_model import PredictionSettings
-from network_runs import cut_pictures, cut_table
+from network_runs import cut_pictures, cut_table, row_clients, split
 from prediction_runs import run_prediction, unit_federation
 
 OF_KNOWLEDGE = {Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE}
@@ -101,6 +101,16 @@ def test_boosted_trees(changes):
     check_every_coalition(federation, run(federation))
 
 
-@pytest.mark.parametrize("federation", [cut_table(), cut_pictures()], ids=["table", "pictures"])
+CUT = [cut_table(), cut_pictures(), cut_table({"bank": 0, "fintech": 2, "shop": 3})]
+
+
+@pytest.mark.parametrize("federation", [*CUT, *map(split, CUT)], ids=lambda f: f"{f.protocol}, {len(f.parties)}")
 def test_cut_networks(federation):
+    check_every_coalition(federation, run(federation))
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("update", ["gradient", "change"])
+def test_networks_of_rows(known, update):
+    federation = row_clients(known_batches=known, update=update)
     check_every_coalition(federation, run(federation))

@@ -32,7 +32,7 @@ from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.prediction import vocabulary as prediction
 from fedleak.protocols.prediction.served_model import PredictionSettings
-from network_runs import cut_pictures, cut_table
+from network_runs import cut_pictures, cut_table, row_clients, split
 
 TWO = {"bank": 3, "fintech": 8}
 ARBITERED = {**TWO, "referee": 0}
@@ -83,7 +83,8 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
         marked = ran(boosted(TWO), deviation=ReverseSum(key_bits=1024), deviating="bank")
         return [ran(held_out), ran(held_out.with_settings(prediction="scores")), marked]
     if words is networks.VOCABULARY:
-        return [ran(cut_table()), ran(cut_pictures(trained=True))]
+        clients = [row_clients(), row_clients(update="change", local_steps=2, known_batches=True)]
+        return [ran(one) for one in (cut_table(), cut_pictures(trained=True), split(cut_table()), *clients)]
     assert words is prediction.VOCABULARY, "a new family must have its runs here"
     return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
 

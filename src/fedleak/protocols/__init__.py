@@ -54,6 +54,12 @@ PROTOCOLS: Registry[Protocol] = Registry(
         ),
         Entry("secureboost", "fedleak.protocols.boosting.secureboost:SecureBoost", ("hetero-sbt",)),
         Entry("vertical-network", "fedleak.protocols.networks.vertical_network:VerticalNetwork", ("vfl-network",)),
+        Entry("split-network", "fedleak.protocols.networks.split_network:SplitNetwork", ("splitnn",)),
+        Entry(
+            "horizontal-network",
+            "fedleak.protocols.networks.horizontal_network:HorizontalNetwork",
+            ("fedsgd", "fedavg"),
+        ),
         Entry("captured", "fedleak.protocols.captured.captured:CapturedRun"),
     ],
     group="fedleak.protocols",

@@ -148,6 +148,7 @@ RULES = (
         "a model received of kind `forest` whose trees vote",
         _model_of_kind("forest", "one-hot"),
     ),
+    Rule(Capability.OWN_NETWORK, f"a record `{networks.BOTTOM_NETWORK}`", _keeps(networks.BOTTOM_NETWORK)),
     Rule(Capability.NETWORK, f"a message `{networks.NETWORK}`", _gets(networks.NETWORK)),
     Rule(Capability.CUT_NETWORKS, f"a message `{networks.NETWORKS}`", _gets(networks.NETWORKS)),
     Rule(Capability.LAYER_GRADIENTS, f"a message `{networks.LAYER_GRADIENTS}`", _gets(networks.LAYER_GRADIENTS)),

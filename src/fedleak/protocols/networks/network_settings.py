@@ -144,7 +144,7 @@ def cut_facts(protocol: str, settings: CutSettings, parties: tuple[PartyFacts, .
     """Which layers a party has by default depends on its data: it is unknown without them."""
     bottom = settings.bottom or None
     return network_facts(
-        protocol, settings, parties, n_rows, bottom=bottom, top=settings.top, local_steps=1, known_batches=True
+        protocol, settings, parties, n_rows, bottom=bottom, top=settings.top, local_steps=0, known_batches=True
     )
 
 

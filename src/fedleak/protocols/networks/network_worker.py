@@ -1,9 +1,8 @@
-"""A party that holds rows or columns and runs a layered network on them, and the loss at the holder of the labels."""
+"""A party that holds rows or columns and runs a layered network on them, batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -12,10 +11,9 @@ from fedleak.core import steps
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray, flat_rows
 from fedleak.core.errors import InputError
 from fedleak.core.payload import Array, Payload, Table, Tree
-from fedleak.core.steps import Role
-from fedleak.core.whole.federation import Federation, Party
+from fedleak.core.whole.federation import Party
 from fedleak.models.layered import LayeredNetwork
-from fedleak.models.local_batch import Backward, LocalBatch, loss_gradient
+from fedleak.models.local_batch import Backward, LocalBatch
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear.member import batches
 from fedleak.protocols.networks import vocabulary as networks
@@ -59,24 +57,6 @@ def arrays_in(tree: Payload) -> dict[str, AnyArray]:
     return {name: item.values for name, item in tree.items.items() if isinstance(item, Array)}
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """What the label holder makes of everybody's embeddings of a batch: the loss, and its gradient by each of them."""
-
-    loss: float
-    top: LocalBatch
-    upstream: AnyArray  # by the top's scores
-    by_embedding: tuple[AnyArray, ...]
-
-
-def joint_gradients(top: LayeredNetwork, embeddings: Sequence[AnyArray], labels: IntArray, *, seed: int) -> Joint:
-    batch = LocalBatch(top, np.hstack(embeddings), seed=seed)
-    loss, upstream = loss_gradient(batch.outputs, labels)
-    ends = np.cumsum([one.shape[1] for one in embeddings])
-    parts = np.split(batch.back_to_inputs(upstream), ends[:-1], axis=1)
-    return Joint(loss, batch, upstream, tuple(np.ascontiguousarray(part) for part in parts))
-
-
 def batches_of(n_rows: int, settings: NetworkSettings, rng: np.random.Generator) -> Iterator[IntArray]:
     """Positions of the rows of every batch."""
     if settings.batch_size > n_rows:
@@ -84,19 +64,3 @@ def batches_of(n_rows: int, settings: NetworkSettings, rng: np.random.Generator)
     if settings.batches == networks.SHUFFLED:
         return islice(batches(n_rows, settings.batch_size, settings.rounds, True, rng), settings.rounds)
     return (rng.choice(n_rows, settings.batch_size, replace=False) for _ in range(settings.rounds))
-
-
-def column_holders(federation: Federation) -> tuple[Party, ...]:
-    """The parties that hold columns or pixels of the same rows, with exactly one holder of labels among all."""
-    active, passive = federation.with_role(Role.ACTIVE), federation.with_role(Role.PASSIVE)
-    if len(active) != 1 or not passive:
-        raise InputError(
-            f"{federation.protocol} must have one active and one or more passive parties; "
-            f"got {len(active)} active and {len(passive)} passive"
-        )
-    for party in passive:
-        if not np.array_equal(party.train.ids, active[0].train.ids):
-            raise InputError(f"rows of {party.name} must be those of {active[0].name}, in the same order")
-        if not party.columns:
-            raise InputError(f"{party.name} must hold a column or a pixel or more: it has nothing to put in")
-    return tuple(party for party in federation.parties if party.role in (Role.ACTIVE, Role.PASSIVE))

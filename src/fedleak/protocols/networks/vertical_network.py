@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from fedleak.core.adversary import Capability
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.core.attack import Reference
@@ -30,10 +28,10 @@ from fedleak.models.parameter_steps import ParameterSteps
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.networks.cut_network import CutNetwork, drawn_bottom, drawn_top, width_of
+from fedleak.protocols.networks.embedding_exchange import EmbeddingExchange, column_holders
 from fedleak.protocols.networks.network_outcome import truth_of, utility
 from fedleak.protocols.networks.network_settings import (
     CutSettings,
-    classes_of,
     cut_facts,
     with_classes,
 )
@@ -41,9 +39,7 @@ from fedleak.protocols.networks.network_worker import (
     Worker,
     arrays_in,
     batches_of,
-    column_holders,
     gradient_tree,
-    joint_gradients,
 )
 
 PUBLIC = frozenset({Capability.CUT_NETWORKS, Capability.BATCH_IDS})
@@ -86,13 +82,13 @@ class VerticalNetwork(Protocol):
         server = Actor(servers[0].name, Role.SERVER, hooks, sink, randomness)
         workers = [Worker(party, Actor(party.name, party.role, hooks, sink, randomness)) for party in parties]
         training = _Training(server, workers, settings)
-        holder = training.holder.party
-        for number, rows in enumerate(batches_of(len(holder.train.ids), settings, randomness.public("batches"))):
+        order = randomness.public("batches")
+        for number, rows in enumerate(batches_of(len(training.exchange.ids), settings, order)):
             start_round([server, *(worker.actor for worker in workers)], number)
-            training.run(holder.train.ids[rows], rows)
+            training.run(rows)
         captured = sink.finish(facts)
-        owners = [worker.party for worker in training.owners]
-        useful = utility(holder, owners, training.network.predict)
+        owners = [worker.party for worker in training.exchange.owners]
+        useful = utility(training.exchange.holder.party, owners, training.network.predict)
         return Run(captured.transcript, captured.locals, truth_of(parties), useful.figures, baselines=useful.baselines)
 
     @classmethod
@@ -125,44 +121,27 @@ class _Training:
 
     def __init__(self, server: Actor, workers: Sequence[Worker], settings: CutSettings) -> None:
         self._server, self._settings = server, settings
-        self.owners = [worker for worker in workers if worker.party.columns]  # of a bottom
-        self.holder = next(worker for worker in workers if worker.actor.role is Role.ACTIVE)
-        self._labels = classes_of(self.holder.party.train.labels, self.holder.name)
-        n_classes = max(2, int(self._labels.max()) + 1)
-        bottoms = {worker.name: drawn_bottom(worker.party, settings, server.rng) for worker in self.owners}
-        self.network = CutNetwork(bottoms, drawn_top(width_of(bottoms), n_classes, settings, server.rng))
-        rate = settings.learning_rate
-        self._steps = {name: ParameterSteps(settings.optimiser, rate) for name in bottoms}
-        self._top_steps = ParameterSteps(settings.optimiser, rate)
+        self.exchange = EmbeddingExchange(workers)
+        bottoms = {worker.name: drawn_bottom(worker.party, settings, server.rng) for worker in self.exchange.owners}
+        top = drawn_top(width_of(bottoms), self.exchange.n_classes, settings, server.rng)
+        self.network = CutNetwork(bottoms, top)
+        self._steps = {name: _steps(settings) for name in bottoms}
+        self._top_steps = _steps(settings)
 
-    def run(self, ids: IntArray, rows: IntArray) -> None:
-        self._server.publish(networks.BATCH, Array(ids))
+    def run(self, rows: IntArray) -> None:
+        self._server.publish(networks.BATCH, Array(self.exchange.ids[rows]))
         if self._server.round == 0 or self._settings.trained:
             self._server.publish(networks.NETWORKS, self.network.payload)
-        begun = [worker.begin(self.network.bottoms[worker.name], rows) for worker in self.owners]
-        embeddings = [self._to_holder(worker, batch.outputs) for worker, batch in zip(self.owners, begun, strict=True)]
-        seed = int(self.holder.actor.rng.integers(2**31))
-        joint = joint_gradients(self.network.top, embeddings, self._labels[rows], seed=seed)
+        exchanged = self.exchange.run(self.network, rows)
         found = {}
-        for worker, batch, back in zip(self.owners, begun, joint.by_embedding, strict=True):
-            gradient = worker.gradients(batch, self._from_holder(worker, back))
-            found[worker.name] = arrays_in(worker.actor.send(networks.LAYER_GRADIENTS, self._server, gradient))
-        top = gradient_tree(joint.top.back(joint.upstream))
-        found_top = arrays_in(self.holder.actor.send(networks.TOP_GRADIENTS, self._server, top))
+        for share in exchanged.shares:
+            gradient = share.worker.gradients(share.batch, share.upstream)
+            sent = share.worker.actor.send(networks.LAYER_GRADIENTS, self._server, gradient)
+            found[share.worker.name] = arrays_in(sent)
+        top = gradient_tree(exchanged.top_gradients)
+        found_top = arrays_in(self.exchange.holder.actor.send(networks.TOP_GRADIENTS, self._server, top))
         if self._settings.trained:
             self._step(found, found_top)
-
-    def _to_holder(self, worker: Worker, outputs: AnyArray) -> AnyArray:
-        """What the label holder has of a worker's outputs; its own stay with it."""
-        if worker is self.holder:
-            return outputs
-        return np.asarray(worker.actor.send(networks.EMBEDDINGS, self.holder.actor, Array(outputs)).values)
-
-    def _from_holder(self, worker: Worker, gradient: AnyArray) -> AnyArray:
-        if worker is self.holder:
-            return gradient
-        sent = self.holder.actor.send(networks.EMBEDDING_GRADIENTS, worker.actor, Array(gradient))
-        return np.asarray(sent.values)
 
     def _step(self, found: Mapping[str, Mapping[str, AnyArray]], found_top: Mapping[str, AnyArray]) -> None:
         bottoms = {
@@ -172,3 +151,7 @@ class _Training:
         top = self.network.top
         stepped = top.with_parameters(self._top_steps.step(top.parameters, found_top))
         self.network = CutNetwork(bottoms, stepped)
+
+
+def _steps(settings: CutSettings) -> ParameterSteps:
+    return ParameterSteps(settings.optimiser, settings.learning_rate)

@@ -63,7 +63,7 @@ OWN_BATCH: Step[Array] = Step(
     "train.own-batch",
     Phase.TRAIN,
     ACTIVE,
-    "ids of the rows that a party's update is over, a row a local step; public, or nobody else's",
+    "(local steps, batch): ids of the rows that a client's update is over, to the server",
 )
 LAYER_UPDATES: Step[Tree] = Step(
     "train.layer-updates",
@@ -75,7 +75,7 @@ FINISHED: Step[Any] = Step("train.finished-network", Phase.TRAIN, DATA_ROLES, "w
 
 BOTTOM_NETWORK = RecordName("bottom-network", DATA_ROLES, ModelSpec, "a party's own bottom network before the round")
 TOP_NETWORK = RecordName("top-network", ACTIVE, ModelSpec, "the label holder's top network before the round")
-BATCH_ROWS = RecordName("batch-rows", ACTIVE, Array, "ids of the rows of a party's own batches, a row a local step")
+BATCH_ROWS = RecordName("batch-rows", ACTIVE, Array, "ids of the rows of a batch; a row for each local step")
 
 TOP, BOTTOMS = "top", "bottoms"  # in what NETWORKS carries
 DRAWN, SHUFFLED = "drawn", "shuffled"  # kinds of batches
@@ -94,8 +94,8 @@ class NetworkFacts(ProtocolFacts):
     batches: str | None = None  # drawn: each anew from all rows; shuffled: every epoch deals all rows out
     trained: bool | None = None  # parameters change from round to round
     optimiser: str | None = None  # sgd or adam
-    local_steps: int | None = None  # steps that a party's update is over; 1: its gradient
-    known_batches: bool | None = None  # the server knows which rows an update is over
+    local_steps: int | None = None  # that an update is over; 0: it is the gradient of one batch
+    known_batches: bool | None = None  # the server knows which rows a gradient or an update is over
     precision: str | None = None  # of what is sent: float32 or float64
     first_parameters: str | None = None  # how they were drawn: torch, glorot, kaiming, uniform
 
@@ -109,7 +109,12 @@ VOCABULARY = Vocabulary(
         EMBEDDINGS,
         EMBEDDING_GRADIENTS,
         LAYER_GRADIENTS,
+        NETWORK,
+        PARTICIPANTS,
+        OWN_BATCH,
+        LAYER_UPDATES,
+        FINISHED,
     ),
-    records=(FEATURES, LABELS),
+    records=(FEATURES, LABELS, BOTTOM_NETWORK, TOP_NETWORK, BATCH_ROWS),
     facts=(NetworkFacts,),
 )
