@@ -12,8 +12,8 @@ from functools import lru_cache
 import pytest
 
 from fedleak.attacks import ATTACKS
+from fedleak.auditing.advice_applied import applied
 from fedleak.auditing.advisor import remedies
-from fedleak.auditing.countermeasures import applied
 from fedleak.auditing.planner import Task, plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario

@@ -8,7 +8,8 @@ import pytest
 from fedleak.calibration.blocks import planned_runs
 from fedleak.calibration.layouts import BANK, CLINIC, FINTECH, HOSPITAL, served
 from fedleak.calibration.populations import POPULATIONS, Population
-from fedleak.calibration.stages import STAGES, Stage, stage_named
+from fedleak.calibration.stage import Stage
+from fedleak.calibration.stages import STAGES, stage_named
 from fedleak.calibration.twins import Trials, TwinRandomness, Twins, draw_twins
 from fedleak.core.steps import DATA_ROLES
 from fedleak.core.whole.randomness import Randomness

@@ -11,7 +11,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.randomness import Randomness
-from fedleak.deviations.reverse_sum import ReverseSum
+from fedleak.deviations.marked_rows import ReverseSum
 from fedleak.testing.claims import wrong_cells
 from fedleak.trial.play import play
 

@@ -21,8 +21,8 @@ from fedleak.core.whole.run import Run
 from fedleak.defenses.inexact_sharing import GaussianNoise, UpdateNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.deviations.extra_columns import ClaimedColumns, FakeFeatures
+from fedleak.deviations.marked_rows import ReverseSum
 from fedleak.deviations.packed_products import PackedProducts
-from fedleak.deviations.reverse_sum import ReverseSum
 from fedleak.protocols import PROTOCOLS, vocabularies
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings

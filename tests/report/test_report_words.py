@@ -14,8 +14,8 @@ from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import Agreement, agreement, agreement_words
 from fedleak.report.cases import opponents, silences, worst_leak
 from fedleak.report.defense_effect import best_effect, effects
+from fedleak.report.model_beside_guess import main_utility
 from fedleak.report.numbers import figure, metric_words
-from fedleak.report.usefulness import main_utility
 from fedleak.report.verdict import statement
 from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, leak_sentence, owned
 

@@ -12,7 +12,8 @@ from functools import lru_cache, partial
 from fedleak.auditing.planner import PlannedRun, Task, plan
 from fedleak.calibration.control_runs import control_situations
 from fedleak.calibration.populations import POPULATIONS
-from fedleak.calibration.stages import Stage, stage_named
+from fedleak.calibration.stage import Stage
+from fedleak.calibration.stages import stage_named
 from fedleak.calibration.tally import Tally
 from fedleak.calibration.twins import Trials, draw_twins
 from fedleak.core.errors import RunError, in_one_line, show_traceback

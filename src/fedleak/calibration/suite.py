@@ -13,7 +13,8 @@ from fedleak.attacks import ATTACKS
 from fedleak.calibration.blocks import Block, ControlBlock, Decision, StageBlock, planned_runs
 from fedleak.calibration.control_runs import controls_of
 from fedleak.calibration.journal import Journal
-from fedleak.calibration.stages import LEAKING, SIZES, STAGES, Stage
+from fedleak.calibration.stage import SIZES, Stage
+from fedleak.calibration.stages import LEAKING, STAGES
 from fedleak.calibration.tally import Calibration, Tally, added
 from fedleak.core.errors import InputError, UnknownNameError, nearest_or_list
 from fedleak.door.audits import REPEATS

@@ -15,7 +15,7 @@ from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import PlannedRun, Task
 from fedleak.calibration.layouts import Layout, with_unit_rows
 from fedleak.calibration.populations import Population
-from fedleak.calibration.stages import Stage
+from fedleak.calibration.stage import Stage
 from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray
 from fedleak.core.attack import Guess

@@ -10,7 +10,7 @@ DEVIATIONS: Registry[Deviation] = Registry(
     "deviation",
     [
         Entry("packed-products", "fedleak.deviations.packed_products:PackedProducts", ("algorithm-2",)),
-        Entry("reverse-sum", "fedleak.deviations.reverse_sum:ReverseSum"),
+        Entry("reverse-sum", "fedleak.deviations.marked_rows:ReverseSum"),
         Entry("claimed-columns", "fedleak.deviations.extra_columns:ClaimedColumns"),
         Entry("fake-features", "fedleak.deviations.extra_columns:FakeFeatures"),
     ],

@@ -9,7 +9,7 @@ from fedleak.core.defended import Fate, aim, appeared, fates
 from fedleak.core.finding import Finding
 from fedleak.core.report import Report
 from fedleak.report.cases import worst_leak
-from fedleak.report.usefulness import UtilityChange, utility_change
+from fedleak.report.model_beside_guess import UtilityChange, utility_change
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
+from fedleak.report.model_beside_guess import honest_run, with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
-from fedleak.report.usefulness import honest_run, with_baseline
 from fedleak.report.verdict import partner_sentence, statement
 from fedleak.report.wording import (
     MODE_MEANING,

@@ -22,7 +22,7 @@ from fedleak.report.json_keys import (
     UtilityChangeKeys,
     VerdictKeys,
 )
-from fedleak.report.usefulness import UtilityChange
+from fedleak.report.model_beside_guess import UtilityChange
 from fedleak.report.verdict import statement
 from fedleak.schema.strict_json import Malformed
 

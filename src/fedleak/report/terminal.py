@@ -21,9 +21,9 @@ from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects
+from fedleak.report.model_beside_guess import with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.safe_text import Name
-from fedleak.report.usefulness import with_baseline
 from fedleak.report.verdict import UNMEASURED, Statement, statement
 from fedleak.report.wording import (
     OUTCOME_WORDS,

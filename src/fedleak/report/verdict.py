@@ -13,8 +13,8 @@ from fedleak.core.finding import Finding, Outcome, Severity
 from fedleak.core.report import Report
 from fedleak.report.cases import gravity, worst_leak
 from fedleak.report.defense_effect import best_effect, defenses, remaining_leak
+from fedleak.report.model_beside_guess import worth_warning
 from fedleak.report.numbers import count
-from fedleak.report.usefulness import worth_warning
 from fedleak.report.wording import (
     RECOVERS_FROM,
     is_captured,

@@ -16,7 +16,7 @@ from fedleak.core.attack import Status
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.randomness import Randomness
 from fedleak.defenses.guarded_trees import FirstTreeAlone, NoisyThresholds, PurityLimit
-from fedleak.deviations.reverse_sum import ReverseSum
+from fedleak.deviations.marked_rows import ReverseSum
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.trial.play import play
 

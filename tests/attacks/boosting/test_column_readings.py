@@ -15,7 +15,7 @@ from fedleak.core.attack import Status
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.randomness import Randomness
 from fedleak.defenses.guarded_trees import NoisyThresholds
-from fedleak.deviations.reverse_sum import ReverseSum
+from fedleak.deviations.marked_rows import ReverseSum
 from fedleak.trial.play import play
 
 TWO = {"bank": 2, "fintech": 3}

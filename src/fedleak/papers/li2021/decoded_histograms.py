@@ -22,7 +22,7 @@ from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import Table
 from fedleak.core.view import View
-from fedleak.deviations.reverse_sum import ReverseSum as Marks
+from fedleak.deviations.marked_rows import ReverseSum as Marks
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.boosted_run import BoostedRun
 from fedleak.papers.li2021.printed import BREAST, IRIS, VEHICLE
