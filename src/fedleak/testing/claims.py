@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from fedleak.attacks.predictions.prediction_case import read_case
 from fedleak.attacks.residuals.batch_systems import RANK_TOLERANCE, batch_systems
 from fedleak.attacks.residuals.sign_system_labels import SignSystemLabels
 from fedleak.auditing.declared_data import draw_knowledge
@@ -21,10 +22,12 @@ from fedleak.core.attack import Guess, Status, Verdict
 from fedleak.core.errors import FedleakError, InputError
 from fedleak.core.finding import Outcome
 from fedleak.core.knowledge import Knowledge
+from fedleak.core.view import View
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.cell_metrics import are_classes
 from fedleak.metrics.metric import Answered
+from fedleak.models.score_models import LinearModel, Link
 from fedleak.testing.random_scenarios import LEFT_OUT, TABLE, RandomScenario
 from fedleak.trial.attempt import Attempt, Failure, scored
 from fedleak.trial.decide import decide
@@ -190,13 +193,25 @@ MISSING = "cells are missing"
 
 
 def in_general_position(attempt: Attempt, played: Played) -> bool:
-    """What theory assumes of the adversary's own rows, and says so: as many are independent in a batch as can be."""
+    """What theory assumes and says so: of the adversary's own rows as many are independent in a batch as can be, and so
+    are the equations of a served linear model, in which a constant column has no weight."""
+    if attempt.attack.requires >= {Capability.LINEAR_MODEL, Capability.PREDICTIONS}:
+        return _independent_equations(played.view(attempt.coalition, attempt.target, attempt.knowledge))
     if not attempt.attack.requires >= {Capability.OWN_GRADIENT, Capability.BATCH_IDS}:
         return True
     systems = list(batch_systems(played.view(attempt.coalition, attempt.target, attempt.knowledge)))
     if attempt.attack is SignSystemLabels:  # sums of values that recur are reached by several choices of signs
         return all(len(np.unique(np.abs(column).round(9))) == len(column) for one in systems for column in one.rows.T)
     return all(np.linalg.matrix_rank(one.rows, tol=RANK_TOLERANCE) == min(one.rows.shape) for one in systems)
+
+
+def _independent_equations(view: View) -> bool:
+    case = read_case(view)
+    if not isinstance(case.model, LinearModel):
+        return True
+    weights = case.model.weights[:, case.unknown_positions]
+    outputs = weights - weights[0] if case.model.link is Link.SOFTMAX else weights
+    return bool(np.linalg.matrix_rank(outputs, tol=RANK_TOLERANCE) == case.n_unknown)
 
 
 def wrong_cells(attempt: Attempt, truth: SecretValues) -> str:
