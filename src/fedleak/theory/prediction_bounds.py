@@ -40,7 +40,7 @@ class ExactEquations(Theorem):
                 revealed(Capability.PREDICTIONS, facts),
                 exact_confidences(facts),
             ),
-            conclusion="every unknown cell of every predicted row is determined, of columns whose weights are independent",
+            conclusion="every unknown cell of a predicted row is determined, if weights of columns are independent",
             remedies=(HIDDEN_MODEL,),
         )
 
