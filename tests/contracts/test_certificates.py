@@ -43,6 +43,7 @@ PROVING = {
     "histogram-decoding",
     "residual-recovery",
     "residual-sign",
+    "row-owners",
     "reverse-sum",
     "threshold-search",
     "threshold-search-printed",

@@ -16,12 +16,15 @@ from fedleak.protocols import PROTOCOLS
 
 
 def varied_settings(protocol):
-    """The default, and every single change to a switch or a choice that the settings accept."""
+    """The default, and every single change to a switch, a choice, or a number that is 0 where it is off, that the
+    settings accept."""
     default = protocol.settings_type()
     yield default
     for field in fields(default):
         value = getattr(default, field.name)
         options = [not value] if isinstance(value, bool) else field.metadata.get("choices", ())
+        if value == 0 and type(value) is int:
+            options = [2]
         for option in options:
             try:
                 yield replace(default, **{field.name: option})

@@ -181,17 +181,20 @@ def draw_knowledge(
     """Exactly what the scenario declares, of every party outside the coalition that holds columns."""
     victims = [party for party in federation.parties if party.name not in coalition and party.columns]
     return Knowledge(
-        cells=tuple(_cells(party, spec.cells, rng) for party in victims if spec.cells > 0),
+        cells=tuple(_cells(party, spec, rng) for party in victims if spec.cells > 0),
         columns=tuple(column for party in victims if spec.ranges or spec.kinds for column in _columns(party, spec)),
         samples=tuple(_sample(party, spec.sample) for party in victims if spec.sample > 0),
     )
 
 
-def _cells(party: Party, share: float, rng: np.random.Generator) -> KnownCells:
+def _cells(party: Party, spec: KnowledgeSpec, rng: np.random.Generator) -> KnownCells:
     values = flat_rows(party.train.features)
-    count = round(share * values.size)
+    count = round(spec.cells * values.size)
     rows, columns = np.unravel_index(np.sort(rng.choice(values.size, size=count, replace=False)), values.shape)
-    return KnownCells(party.name, party.train.ids[rows], columns.astype(np.int64), values[rows, columns])
+    known, within = values[rows, columns], 0.0
+    if spec.decimals >= 0:
+        known, within = np.round(known, spec.decimals), 0.5 * 10.0**-spec.decimals
+    return KnownCells(party.name, party.train.ids[rows], columns.astype(np.int64), known, within)
 
 
 def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:

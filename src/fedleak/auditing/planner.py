@@ -116,7 +116,7 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
     for attack in ATTACKS:
         if attack.name not in wanted if wanted else _is_foreign(attack, protocol):
             continue
-        found = targets(attack.produces, facts.parties, coalition)
+        found = targets(attack.produces, facts.parties, coalition, apart=attack.apart)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
             yield Task(adversary, attack, target, seen, _predicted(attack, seen, skip), skip)
@@ -202,11 +202,16 @@ POOLED = (SecretKind.RECORDS, SecretKind.COLUMN_PRODUCTS)
 POOLED_COLUMNS = (SecretKind.PARTIAL_SCORES, SecretKind.GRAM)
 
 
-def targets(kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]) -> list[Secret]:
-    """The secrets of a kind that the coalition does not own itself."""
+def targets(
+    kind: SecretKind, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...], *, apart: bool = False
+) -> list[Secret]:
+    """The secrets of a kind that the coalition does not own itself; ``apart``: of several whose sum is seen, each one's
+    alone."""
     outside = [party for party in parties if party.name not in coalition and party.role in DATA_ROLES]
     if kind is SecretKind.RESIDUALS:
         return [Secret(kind, JOINT)] if outside else []
+    if kind in POOLED and apart:
+        return [Secret(kind, party.name) for party in outside] if len(outside) > 1 else []
     if kind in POOLED:
         return [Secret(kind, together(party.name for party in outside))] if outside else []
     if kind is SecretKind.LABELS:

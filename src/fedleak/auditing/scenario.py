@@ -94,6 +94,7 @@ class KnowledgeSpec:
     """An ``[adversary.knowledge]`` table: what the adversary knows of its victim beforehand."""
 
     cells: float = setting(0.0, "share of the victim's cells that it knows, drawn at random", unit="0 to 1")
+    decimals: int = setting(-1, "to so many decimals, as they enter the training; -1 for all digits", unit="digits")
     ranges: bool = setting(False, "it knows the lowest and highest value of each of the victim's columns")
     kinds: bool = setting(False, "it knows which of the victim's columns are binary or whole numbers, and their steps")
     sample: int = setting(0, "rows of similar people, from the held-out rows, that it has", unit="rows")
@@ -101,6 +102,8 @@ class KnowledgeSpec:
     def __post_init__(self) -> None:
         if not 0 <= self.cells <= 1:
             raise ScenarioError(f"cells must be a share from 0 to 1; got {self.cells}")
+        if not -1 <= self.decimals <= 15:
+            raise ScenarioError(f"decimals must be from 0 to 15, or -1 for all digits; got {self.decimals}")
         if self.sample < 0:
             raise ScenarioError(f"sample must be 0 or more; got {self.sample}")
 

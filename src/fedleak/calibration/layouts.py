@@ -13,8 +13,9 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Settings, Slice
 
 BANK, FINTECH, REFEREE = "bank", "fintech", "referee"
-HOSPITAL, CLINIC, HUB = "hospital", "clinic", "hub"
+HOSPITAL, CLINIC, LAB, HUB = "hospital", "clinic", "lab", "hub"
 N_TRAINED = 40  # rows that a served model is trained on, beside those that it predicts
+N_LAB_ROWS = 3
 N_OWN_ROWS = 24  # of the adversary, where parties hold rows of their own
 N_CLASSES = 3  # of a served model
 Draw = np.random.Generator
@@ -114,21 +115,26 @@ def _in_unit_box(population: Population, latent: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Horizontal:
-    """Rows of a hospital, which is the adversary, and of a clinic, with shifts of its own."""
+    """Rows of a hospital, which is the adversary, and of a clinic, with shifts of its own; with ``lab`` also of a third
+    party outside."""
 
     protocol: str
     width: int
     regression: bool
+    lab: bool = False
 
     def __call__(self, population: Population, n: int, settings: Settings, rng: Draw) -> Layout:
         nothing = np.zeros((n, 0))
         mine = population.latent(np.zeros((N_OWN_ROWS, 0)), self.width, rng)
         hospital = self._party(HOSPITAL, population, mine, rng, first=1000)
-        hub = _helper(HUB, Role.SERVER)
+        others = [_helper(HUB, Role.SERVER)]
+        if self.lab:
+            theirs = population.latent(np.zeros((N_LAB_ROWS, 0)), self.width, rng)
+            others.append(self._party(LAB, population, theirs, rng, first=2000))
 
         def federation(latent: FloatArray, rng: Draw) -> Federation:
             clinic = self._party(CLINIC, population, latent, rng, first=0)
-            return Federation(self.protocol, (hospital, clinic, hub), settings)
+            return Federation(self.protocol, (hospital, clinic, *others), settings)
 
         return Layout(CLINIC, nothing, self.width, federation)
 

@@ -83,11 +83,11 @@ class Averaged:
     protocol: str
     rounds: int
     learning_rate: float
+    changes: Mapping[str, object] = field(default_factory=dict)
 
     def __call__(self, n: int) -> Settings:
-        return _settings(
-            self.protocol, rounds=self.rounds, batch_size=n, shuffled=(HOSPITAL,), learning_rate=self.learning_rate
-        )
+        given = {"rounds": self.rounds, "batch_size": n, "shuffled": (HOSPITAL,), "learning_rate": self.learning_rate}
+        return _settings(self.protocol, **{**given, **self.changes})
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from fedleak.calibration.layouts import (
     BANK,
+    CLINIC,
     FINTECH,
     HOSPITAL,
     REFEREE,
@@ -20,6 +21,7 @@ from fedleak.defenses.inexact_sharing import GaussianNoise
 
 LOGISTIC, ARBITER, BOOSTED = "vertical-logistic", "vertical-logistic-arbiter", "secureboost"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
+LACKING: Mapping[str, object] = {"recovery_threshold": 2, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
@@ -125,6 +127,13 @@ STAGES = (
         ("column-products", "binary-records"),
         Horizontal("horizontal-logistic", 4, regression=False),
         Averaged("horizontal-logistic", 8, 0.01),
+        by(HOSPITAL),
+    ),
+    Stage(
+        "a sum that lacks somebody",
+        ("row-owners",),
+        Horizontal("horizontal-logistic", 4, regression=False, lab=True),
+        Averaged("horizontal-logistic", 8, 0.01, LACKING),
         by(HOSPITAL),
     ),
     Stage(

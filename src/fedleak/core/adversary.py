@@ -26,6 +26,7 @@ class Capability(StrEnum):
     ALL_GRADIENTS = "every party's gradient"
     AVERAGED_WEIGHTS = "the averaged model of every round"
     UPDATE_SUM = "the sum of all parties' model updates in every round"
+    SENDERS = "whose updates are in the sum of each round"
     MODEL = "the trained model"
     PREDICTIONS = "the model's outputs for known rows"
     PREDICTION_SERVICE = "a prediction service to query"

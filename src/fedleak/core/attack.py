@@ -51,6 +51,7 @@ class Attack(ABC):
     produces: ClassVar[SecretKind]
     up_to: ClassVar[frozenset[Symmetry]] = frozenset()
     measured_by: ClassVar[str | None] = None  # the metric that decides; the first of the secret's kind if None
+    apart: ClassVar[bool] = False  # it tells parties apart that others know as one sum: each is a target of its own
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
     preloads: ClassVar[tuple[str, ...]] = ()  # heavy packages that ``run`` imports, to be loaded once for all attempts
     controls: ClassVar[tuple[str, ...]] = ()  # scenario files beside its module that it provably wins

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite, prod
+from math import inf, isfinite, prod
 
 import numpy as np
 
 from fedleak.core.adversary import Capability
 from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Value, freeze, positions_of
-from fedleak.core.payload import Table
+from fedleak.core.payload import UNLESS_GIVEN, Table
 
 
 class ColumnKind(StrEnum):
@@ -51,14 +51,18 @@ class KnownColumn:
 @dataclass(frozen=True, eq=False)
 class KnownCells(Value):
     """Single cells of a victim's rows: row ids, columns, values. ``columns`` are positions within a row; in a row that
-    is no table's, such as an image, its cells are counted in reading order."""
+    is no table's, such as an image, its cells are counted in reading order. Values are right to ``within``: what people
+    know of others' tables is rounded."""
 
     owner: str
     ids: IntArray
     columns: IntArray
     values: FloatArray
+    within: float = field(default=0.0, metadata=UNLESS_GIVEN)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.within < inf:
+            raise ValueError(f"KnownCells within must be 0 or more and finite; got {self.within}")
         shapes = {array.shape for array in (self.ids, self.columns, self.values)}
         if len(shapes) != 1 or self.ids.ndim != 1:
             raise ValueError(f"KnownCells ids, columns and values must be lists of one length; got shapes {shapes}")

@@ -127,7 +127,7 @@ def labels_of_rows(rows: IntArray, beta: FloatArray) -> FloatArray:
     distinct, group, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     system = distinct.T.astype(np.float64)
     sums = np.linalg.lstsq(system, beta, rcond=None)[0]  # of the signs of each kind of row
-    fixed = _determined(system)
+    fixed = determined_unknowns(system)
     positives = np.rint((sums + sizes) / 2)
     labels = np.full(len(rows), np.nan)
     if fixed.all() and not np.array_equal(system @ (2 * positives - sizes), beta):
@@ -139,7 +139,7 @@ def labels_of_rows(rows: IntArray, beta: FloatArray) -> FloatArray:
     return labels
 
 
-def _determined(system: FloatArray) -> BoolArray:
+def determined_unknowns(system: FloatArray) -> BoolArray:
     """Which unknowns have one value in all solutions: those that the null space does not touch."""
     _, singular, right = np.linalg.svd(system, full_matrices=True)
     rank = int((singular > 1e-9 * singular[0]).sum()) if len(singular) else 0

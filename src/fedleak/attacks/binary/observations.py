@@ -7,6 +7,7 @@ determined. Taken as one column, with the sum of their weights, they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from fedleak.protocols.averaging import vocabulary as averaging
 class Outsider:
     """A party outside the coalition: its rows, the sizes of its batches, whether it deals them anew every round."""
 
+    name: str
     n_rows: int
     batch_sizes: tuple[int, ...]
     shuffled: bool
@@ -69,36 +71,55 @@ class Observations:
 def observations(view: View) -> Observations:
     """Δ of the others = (number of senders) · mean update − own updates (section 3.1, and 3.4 for several parties)."""
     facts = view.facts
-    data_parties = [party.name for party in facts.with_role(Role.ACTIVE)]
-    members = [name for name in view.coalition if name in data_parties]
-    own = {name: _updates(view, name) for name in members}
-    senders = _senders(view)
-    models, updates, numbers = [], [], []
-    model = _first_model(view)
-    for message in view.at(averaging.AGGREGATE):
-        mean = _array(message.payload)
-        there = senders.get(message.round, frozenset(data_parties))
-        if there.issuperset(set(data_parties) - set(members)):  # else the sum is over fewer rows than in other rounds
-            mine = sum((own[name][message.round] for name in members if name in there), np.zeros_like(mean))
-            models.append(model)
-            updates.append(len(there) * mean - mine)
-            numbers.append(message.round)
-        model = model - mean
-    if not models:
+    outside = outside_parties(view)
+    whole = [one for one in summed_rounds(view) if one.senders == outside]  # else the sum is over fewer rows
+    if not whole:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
-    stacked, rounds = np.array(updates), np.array(numbers, dtype=np.int64)
+    stacked = np.array([one.update for one in whole])
+    rounds = np.array([one.number for one in whole], dtype=np.int64)
     own_facts = facts.of(averaging.HorizontalLogisticFacts)
-    rate = facts.learning_rate if facts.learning_rate is not None else 1.0
     return Observations(
-        np.array(models),
-        _cleaned(stacked, facts.fraction_bits),
-        np.asarray(rate / (1 + (own_facts.rate_decay or 0.0) * rounds), dtype=np.float64),
+        np.array([one.model for one in whole]),
+        stacked,
+        np.array([one.rate for one in whole]),
         rounds,
         _outsiders(view),
         _noise(stacked, facts.fraction_bits),
         own_facts.update == averaging.ASYNCHRONISED,
         own_facts.shared_fraction is not None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SummedRound:
+    """The update of those outside that sent in a round, at a known model."""
+
+    number: int
+    model: FloatArray
+    update: FloatArray
+    rate: float
+    senders: frozenset[str]
+
+
+def outside_parties(view: View) -> frozenset[str]:
+    return frozenset(party.name for party in view.facts.with_role(Role.ACTIVE) if party.name not in view.coalition)
+
+
+def summed_rounds(view: View) -> Iterator[SummedRound]:
+    """All rounds, those in which somebody was lost too."""
+    facts, outside = view.facts, outside_parties(view)
+    everybody = frozenset(party.name for party in facts.with_role(Role.ACTIVE))
+    own = {name: _updates(view, name) for name in sorted(everybody - outside)}
+    decay = facts.of(averaging.HorizontalLogisticFacts).rate_decay or 0.0
+    rate = facts.learning_rate if facts.learning_rate is not None else 1.0
+    senders, model = _senders(view), _first_model(view)
+    for message in view.at(averaging.AGGREGATE):
+        mean = _array(message.payload)
+        there = senders.get(message.round, everybody)
+        mine = sum((own[name][message.round] for name in own if name in there), np.zeros_like(mean))
+        update = _cleaned(len(there) * mean - mine, facts.fraction_bits)
+        yield SummedRound(message.round, model, update, rate / (1 + decay * message.round), there & outside)
+        model = model - mean
 
 
 def _cleaned(updates: FloatArray, fraction_bits: int | None) -> FloatArray:
@@ -122,7 +143,7 @@ def _outsiders(view: View) -> tuple[Outsider, ...]:
             n_rows = int(message.payload.value or 0)
             size = min(facts.batch_size or n_rows, n_rows)
             sizes = tuple(min(size, n_rows - start) for start in range(0, n_rows, size))
-            found.append(Outsider(n_rows, sizes, message.sender in again))
+            found.append(Outsider(message.sender, n_rows, sizes, message.sender in again))
     if not found:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} has nobody's number of rows")
     return tuple(found)

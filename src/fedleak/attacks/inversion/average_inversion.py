@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.gram.gram_estimate import symmetric_design
+from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.rotation_problem import RotationProblem, factor_of
-from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert, known_cells
+from fedleak.attacks.inversion.rotation_solve import Inversion, graded_guess, invert
 from fedleak.attacks.verdicts import NotIdentified, from_assessment, unsolved
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
@@ -96,17 +97,18 @@ def column_gram(view: View) -> ColumnGram | NotIdentified:
 
 def invert_columns(view: View, found: ColumnGram, rng: np.random.Generator) -> Guess:
     """Known cells of X are known cells of X^T, whose rows are the columns."""
-    rows, columns, values = known_cells(view.knowledge, view.target.owner, found.ids)
+    cells = known_cells(view.knowledge, view.target.owner, found.ids)
     factor = factor_of(found.gram, len(found.ids))
     spread = np.linalg.svd(factor, compute_uv=False)
     weakest = float(spread[min(factor.shape) - 1])
     cell_error = found.error * float(np.linalg.norm(found.gram)) / (2 * weakest) / np.sqrt(factor.size)
     tolerance = max(SAFETY * cell_error, 1e-12 * float(np.abs(factor).max()))
-    problem = RotationProblem(factor, columns, rows, values, None, tolerance)
+    problem = RotationProblem.of(factor, cells.turned(), None, tolerance)
     answer = invert(problem, rng=rng)
-    expected = np.full(len(factor), cell_error * answer.condition / problem.scale)
+    blur = max(cell_error, float(cells.within.max(initial=0.0)))
+    expected = np.full(len(factor), blur * answer.condition / problem.scale)
     tables = tuple(np.ascontiguousarray(candidate.T) for candidate in answer.candidates)
-    evidence = _evidence(found, answer, len(values), factor.size)
+    evidence = _evidence(found, answer, len(cells.values), factor.size)
     return graded_guess(view, found.ids, tables, answer, expected, evidence)
 
 

@@ -59,8 +59,8 @@ def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Ge
     problem = rotation_problem(view, ids, gram)
     found = invert(problem, rng=rng)
     victim = joint_victim(view)
-    expected = column_errors(problem, gram.others, found)[victim.columns]
-    mine = found.of_columns(victim.columns, problem.limit) if victim.several else found
+    expected = column_errors(problem, gram.others, found, rng)[victim.columns]
+    mine = found.of_columns(victim.columns, problem.apart) if victim.several else found
     return graded_guess(view, ids, mine.candidates, mine, expected, _evidence(gram, problem, found))
 
 
@@ -72,9 +72,7 @@ def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationP
     if weights is not None:
         # The paper approximates these scores by the last ones that were seen; the update rule gives them exactly.
         anchor = Anchor(weights, gram.end_scores)
-    rows, columns, values = joint_cells(view.knowledge, victim, ids)
-    tolerance = SAFETY * gram.cell_error
-    return RotationProblem(gram.factor, rows, columns, values, anchor, tolerance)
+    return RotationProblem.of(gram.factor, joint_cells(view.knowledge, victim, ids), anchor, SAFETY * gram.cell_error)
 
 
 def _evidence(gram: GramEstimate, problem: RotationProblem, found: Inversion) -> Mapping[str, ScalarValue]:

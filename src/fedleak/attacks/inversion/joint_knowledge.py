@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from fedleak.attacks.inversion.known_cells import PlacedCells, known_cells
 from fedleak.attacks.inversion.rotation_fit import ColumnKnowledge, column_knowledge
-from fedleak.attacks.inversion.rotation_solve import known_cells
 from fedleak.attacks.predictions.prediction_queries import whole_weights
 from fedleak.attacks.residuals.joint_victim import JointVictim
 from fedleak.core.adversary import Secret, SecretKind
@@ -32,15 +32,12 @@ def joint_weights(view: View, victim: JointVictim) -> FloatArray | None:
     return np.concatenate(found)
 
 
-def joint_cells(knowledge: Knowledge, victim: JointVictim, ids: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row positions, columns of the joint table, and values."""
-    parts, start = [], 0
-    for owner, width in zip(victim.owners, victim.widths, strict=True):
-        rows, columns, values = known_cells(knowledge, owner, ids)
-        parts.append((rows, columns + start, values))
-        start += width
-    rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, columns, values
+def joint_cells(knowledge: Knowledge, victim: JointVictim, ids: IntArray) -> PlacedCells:
+    """In the columns of the joint table."""
+    firsts = np.cumsum((0, *victim.widths[:-1]))
+    parts = [known_cells(knowledge, owner, ids, int(first)) for owner, first in zip(victim.owners, firsts, strict=True)]
+    names = ("rows", "columns", "values", "within")
+    return PlacedCells(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def joint_columns(knowledge: Knowledge, victim: JointVictim) -> tuple[list[ColumnKnowledge], FloatArray | None]:

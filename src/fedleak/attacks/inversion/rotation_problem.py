@@ -15,10 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
+from fedleak.attacks.inversion.known_cells import PlacedCells
 from fedleak.core.arrays import FloatArray, IntArray, freeze
 from fedleak.theory.rotation_freedom import rotation_equations
 
 CONTRADICTION = 30.0  # times the tolerance
+HEAVIER = 1000.0
+ROUNDED = 10.0  # a rounded cell counts as so many times as precise: a misfit of three roundings is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class RotationProblem:
     """Find R with (F R)[row, column] = value for the known cells, and F R W = Z for the anchor.
 
     ``tolerance`` is the error that a known cell may show without contradicting the rest, in the cells' own unit: it
-    comes from the precision of the trajectory.
+    comes from the precision of the trajectory. Cells that are known to fewer digits weigh as much less.
     """
 
     factor: FloatArray  # (rows, n)
@@ -43,6 +46,7 @@ class RotationProblem:
     values: FloatArray
     anchor: Anchor | None = None
     tolerance: float = 1e-8
+    within: FloatArray | None = None  # of each known cell: how far its value may be rounded; None for all digits
 
     def __post_init__(self) -> None:
         if not len(self.rows) == len(self.columns) == len(self.values):
@@ -50,14 +54,37 @@ class RotationProblem:
         for name in ("factor", "rows", "columns", "values"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
 
+    @classmethod
+    def of(cls, factor: FloatArray, cells: PlacedCells, anchor: Anchor | None, tolerance: float) -> RotationProblem:
+        """With rounded cells the rest weighs at most ``HEAVIER`` times as much, so that equations stay in one range."""
+        tolerance = max(tolerance, float(cells.within.max(initial=0.0)) / (ROUNDED * HEAVIER))
+        return cls(factor, cells.rows, cells.columns, cells.values, anchor, tolerance, cells.within)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Of the known cells: 1 for all digits."""
+        if self.within is None:
+            return np.ones(len(self.values))
+        return np.asarray(self.tolerance / np.maximum(self.tolerance, self.within / ROUNDED))
+
+    @cached_property
+    def coarsest(self) -> float:
+        """What any known cell may be off by."""
+        return max(self.tolerance, float(self.within.max(initial=0.0)) if self.within is not None else 0.0)
+
     @property
     def width(self) -> int:
         return int(self.factor.shape[1])
 
     @property
     def limit(self) -> float:
-        """A misfit beyond this is no rounding error, and tables closer than this are one answer."""
+        """A misfit beyond this is no rounding error."""
         return CONTRADICTION * self.tolerance
+
+    @property
+    def apart(self) -> float:
+        """Tables closer than this are one answer: how far they may be off then shows in the columns' errors."""
+        return max(self.limit, self.coarsest)
 
     @cached_property
     def scale(self) -> float:
@@ -74,8 +101,8 @@ class RotationProblem:
         return triangle / norm, basis.T @ self.anchor.scores / norm
 
     def residuals(self, rotation: FloatArray) -> FloatArray:
-        """Error of every known cell, then of the anchor's equations in the same unit."""
-        cells = np.einsum("kp,pk->k", self.factor[self.rows], rotation[:, self.columns]) - self.values
+        """Error of every known cell, by its weight, then of the anchor's equations in the same unit."""
+        cells = self.weights * (np.einsum("kp,pk->k", self.factor[self.rows], rotation[:, self.columns]) - self.values)
         if self.anchor is None:
             return np.asarray(cells)
         triangle, scores = self.core
@@ -175,6 +202,7 @@ def _along(
 def equations(problem: RotationProblem, rotation: FloatArray) -> FloatArray:
     """The linearised system: a row an equation, a column a pair (p < q) of the skew matrix S."""
     cells = rotation_equations(problem.factor[problem.rows] @ rotation, problem.columns, problem.width)
+    cells = problem.weights[:, None] * cells
     if problem.anchor is None:
         return cells
     first, second = np.triu_indices(problem.width, k=1)

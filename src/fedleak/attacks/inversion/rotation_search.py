@@ -117,7 +117,7 @@ def _row_system(problem: RotationProblem, frame: Frame, row: int, known: IntArra
     pivot = float(singular[n_open - 1] if linear else singular[n_open - 2])
     if pivot <= FLAT:
         return None
-    return _RowSystem(unit, pattern, target, problem.tolerance / length, pivot * length / problem.scale, linear)
+    return _RowSystem(unit, pattern, target, problem.coarsest / length, pivot * length / problem.scale, linear)
 
 
 def _last_direction(problem: RotationProblem, frame: Frame) -> _RowSystem:
@@ -131,10 +131,10 @@ def _last_direction(problem: RotationProblem, frame: Frame) -> _RowSystem:
     known_part = np.einsum("kp,pk->k", problem.factor[problem.rows] @ frame.sources, frame.images.T[:, problem.columns])
     gaps = problem.values - known_part
     strength = float(np.sqrt(np.sum(weights**2)))
-    if strength <= max(1e-6 * problem.scale, problem.tolerance):
+    if strength <= max(1e-6 * problem.scale, problem.coarsest):
         return _RowSystem(unit, np.zeros((0, 1)), np.zeros(0), 0.0, lengths[row] / problem.scale, False)
     target = np.array([np.sum(weights * gaps) / strength**2])
-    return _RowSystem(unit, np.ones((1, 1)), target, problem.tolerance / strength, strength / problem.scale, True)
+    return _RowSystem(unit, np.ones((1, 1)), target, problem.coarsest / strength, strength / problem.scale, True)
 
 
 def _roots(system: _RowSystem) -> Iterator[FloatArray]:

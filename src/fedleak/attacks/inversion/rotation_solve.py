@@ -11,9 +11,8 @@ import numpy as np
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
 from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
 from fedleak.attacks.verdicts import nothing
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray, positions_of
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Guess, Status
-from fedleak.core.knowledge import Knowledge
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 
@@ -94,8 +93,8 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
     kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
     tables = [problem.factor @ one.rotation for one in kept]
-    candidates = _distinct(tables, limit)
-    alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= limit]
+    candidates = _distinct(tables, problem.apart)
+    alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= problem.apart]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
     complete = found.complete and not by_chance
@@ -122,24 +121,36 @@ def _n_fitting(fitted: Sequence[Polished], limit: float) -> int:
     return sum(one.misfit <= limit for one in fitted)
 
 
-def column_errors(problem: RotationProblem, others: Sequence[FloatArray], found: Inversion) -> FloatArray:
+def column_errors(
+    problem: RotationProblem, others: Sequence[FloatArray], found: Inversion, rng: np.random.Generator
+) -> FloatArray:
     """How far each column may be off, as a share of its own standard deviation.
 
     The independent check: the same rotation is found again from factors of disturbed trajectories, and the cells are
     compared column by column. Small columns are the weak directions of the factor, where its error is largest. Known
-    cells that a column misses count as well, and rotations that were taken for the same answer.
+    cells that a column misses count as well, and rotations that were taken for the same answer. Rounded cells are drawn
+    anew within their rounding each time.
     """
     if found.rotation is None or found.spread is None:
         return np.full(problem.width, np.inf)
     table = problem.factor @ found.rotation
     off = found.spread.copy()
     for factor in others:
-        moved = polish(replace(problem, factor=factor), found.rotation)
+        moved = polish(replace(problem, factor=factor, values=_within(problem, rng)), found.rotation)
         off = np.maximum(off, SAFETY * np.sqrt(np.mean((factor @ moved.rotation - table) ** 2, axis=0)))
     missed = np.abs(table[problem.rows, problem.columns] - problem.values)
+    if problem.within is not None:
+        missed = np.maximum(missed - problem.within, 0.0)
     np.maximum.at(off, problem.columns, missed)
     size = np.sqrt(np.mean(table**2, axis=0))
     return np.asarray(off / np.maximum(table.std(axis=0), CONSTANT * size + 1e-300))
+
+
+def _within(problem: RotationProblem, rng: np.random.Generator) -> FloatArray:
+    """Known cells as they may be beyond their rounding."""
+    if problem.within is None or not problem.within.any():
+        return problem.values
+    return problem.values + problem.within * rng.uniform(-1.0, 1.0, len(problem.values))
 
 
 def _no_fit(problem: RotationProblem, misfit: float, *, searched: bool) -> str:
@@ -258,18 +269,3 @@ def _too_coarse(expected: FloatArray) -> str:
     n_fine, n_lost = int(np.sum(expected <= FINE)), int(np.sum(~(expected <= USELESS)))
     lost = f", {n_lost} not at all" if n_lost else ""
     return f"the inner products are precise enough for {n_fine} of {len(expected)} columns{lost}"
-
-
-def known_cells(knowledge: Knowledge, owner: str, ids: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row positions, columns and values; cells of rows that are not in the table are left out."""
-    position = positions_of(ids)
-    rows, columns, values = [], [], []
-    for known in knowledge.cells:
-        if known.owner != owner:
-            continue
-        for row, column, value in zip(known.ids, known.columns, known.values, strict=True):
-            if int(row) in position:
-                rows.append(position[int(row)])
-                columns.append(int(column))
-                values.append(float(value))
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values, dtype=np.float64)

@@ -66,6 +66,7 @@ class HorizontalLogistic(Protocol):
         {
             Capability.UPDATE_SUM,
             Capability.AVERAGED_WEIGHTS,
+            Capability.SENDERS,
             Capability.MODEL,
             Capability.OWN_FEATURES,
             Capability.LABELS,
@@ -114,6 +115,8 @@ class HorizontalLogistic(Protocol):
         found = frozenset({Capability.UPDATE_SUM, Capability.AVERAGED_WEIGHTS, Capability.MODEL})
         if any(party.role is Role.ACTIVE for party in parties if party.name in coalition):
             found |= {Capability.OWN_FEATURES, Capability.LABELS, Capability.TWO_CLASSES}
+        if isinstance(settings, HorizontalLogisticSettings) and settings.recovery_threshold:
+            found |= {Capability.SENDERS}
         return found
 
 

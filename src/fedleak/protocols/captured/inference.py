@@ -126,6 +126,7 @@ RULES = (
         _averaged_weights,
     ),
     Rule(Capability.UPDATE_SUM, f"a message `{averaging.AGGREGATE}`", _gets(averaging.AGGREGATE)),
+    Rule(Capability.SENDERS, f"a message `{averaging.SENDERS}`", _gets(averaging.SENDERS)),
     Rule(Capability.MODEL, f"a message `{prediction.MODEL}`, or the averaged model of every round", _model),
     Rule(Capability.PREDICTIONS, f"a message `{prediction.CONFIDENCES}`", _gets(prediction.CONFIDENCES)),
     Rule(
