@@ -84,7 +84,7 @@ def test_every_kind_has_its_words() -> None:
         (leak(score=None), "fintech narrows down bank's labels"),
         (
             leak(secret=Secret(SecretKind.IMAGES, "clinic"), score=Score("psnr", 40, 8, Better.HIGHER, (39, 41), 9)),
-            "fintech narrows down clinic's images: PSNR 40, against 8 from prior knowledge alone",
+            "fintech narrows down clinic's images: PSNR 40 dB, against 8 dB from prior knowledge alone",
         ),
     ],
 )

@@ -44,6 +44,11 @@ class Peeking(Attack):
         raise NotImplementedError
 
 
+class Matching(Peeking):
+    name = "matching"
+    up_to = frozenset({Symmetry.ROW_ORDER})
+
+
 class Splitting(Peeking):
     name = "splitting"
     produces = SecretKind.THRESHOLDS
@@ -83,10 +88,13 @@ def test_images_score_as_the_same_cells_in_a_table_do():
     known = KnownCells("clinic", np.array([11, 14]), np.array([3, 70]), np.zeros(2))
     knowledge = Knowledge(cells=(known,))
     shaped = all_scores(Answered(image_guess(noisy), image_truth(true), knowledge))
-    assert shaped == {
-        name: score for name, score in all_scores(Answered(table, flat, knowledge)).items() if name in shaped
+    of_table = all_scores(Answered(table, flat, knowledge))
+    assert {name: score for name, score in shaped.items() if name in of_table} == {
+        name: score for name, score in of_table.items() if name in shaped
     }
-    assert set(shaped) == {"cells-recovered", "mean-error", "mse-per-feature"}
+    assert replace(shaped["mse"], metric="mse-per-feature") == of_table["mse-per-feature"]
+    of_pictures = {"mse", "psnr", "psnr-each", "ssim", "exact-pixels"}
+    assert set(shaped) == {"cells-recovered", "mean-error"} | of_pictures
     assert shaped["mean-error"].n == true.size - 2
 
 
@@ -133,14 +141,31 @@ def test_an_exhibit_of_images_has_whole_ones_and_the_report_draws_them():
     found = finding_of(Peeking, IMAGES, image_guess(guessed), image_truth(true))
     assert found.outcome is Outcome.LEAK
     assert found.columns == ()
-    assert np.array_equal(found.exhibit.true, true[[0, 3, 8]]), "told images alone, spread evenly"
-    assert exhibit_words(found.exhibit) == "3 images"
+    assert np.array_equal(found.exhibit.true, true[[0, 1, 2, 3, 6, 7, 8]]), "told images alone"
+    assert exhibit_words(found.exhibit) == "7 images"
     report = Report({"title": "pictures"}, {}, (), (found,))
     page = html.render(report)
-    assert page.count('<image class="pixels"') == 6
+    assert page.count('<image class="pixels"') == 14
     again = json_format.loads(json_format.dumps(report)).findings[0]
     assert np.array_equal(again.exhibit.guessed, found.exhibit.guessed)
-    assert html.render(json_format.loads(json_format.dumps(report))).count('<image class="pixels"') == 6
+    assert html.render(json_format.loads(json_format.dumps(report))).count('<image class="pixels"') == 14
+
+
+def test_of_many_images_some_are_exhibited_spread_evenly():
+    true = pictures(40, 4, 4)
+    found = exhibit_of(Answered(image_guess(true), image_truth(true), Knowledge()))
+    assert np.array_equal(found.true, true[[0, 5, 11, 16, 22, 27, 33, 39]])
+
+
+@pytest.mark.parametrize("kind", [Peeking, Matching])
+@pytest.mark.parametrize("n_pictures", [1, 3])
+def test_a_few_pictures_leak_where_they_are_seen_and_not_where_they_are_others(kind, n_pictures):
+    true, others = pictures(2 * n_pictures, 16, 16)[:n_pictures], pictures(2 * n_pictures, 16, 16)[n_pictures:]
+    blurred = np.clip(true + 0.03 * np.random.default_rng(1).standard_normal(true.shape), 0, 1)
+    assert finding_of(kind, IMAGES, image_guess(blurred), image_truth(true)).outcome is Outcome.LEAK
+    assert finding_of(kind, IMAGES, image_guess(blurred), image_truth(true)).severity is Severity.HIGH
+    for nothing in (others, np.full_like(true, 0.45), np.zeros_like(true)):
+        assert finding_of(kind, IMAGES, image_guess(nothing), image_truth(true)).outcome is Outcome.NO_LEAK
 
 
 def test_large_images_in_other_units_are_exhibited_small_and_from_0_to_1():

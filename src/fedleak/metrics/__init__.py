@@ -14,6 +14,12 @@ METRICS: Registry[Metric] = Registry(
         Entry("precision-among-surest", "fedleak.metrics.label_metrics:PrecisionAmongSurest"),
         Entry("precision-among-surest-tenth", "fedleak.metrics.label_metrics:PrecisionAmongSurestTenth"),
         Entry("true-positive-rate-at-1-percent", "fedleak.metrics.label_metrics:TruePositivesAtFewFalse"),
+        # Of pictures, the squared error decides: a share of exact pixels would call a blurred face none.
+        Entry("mse", "fedleak.metrics.picture_metrics:PictureError"),
+        Entry("psnr", "fedleak.metrics.picture_metrics:PooledPsnr"),
+        Entry("psnr-each", "fedleak.metrics.picture_metrics:PsnrOfEach"),
+        Entry("ssim", "fedleak.metrics.picture_metrics:StructuralSimilarity"),
+        Entry("exact-pixels", "fedleak.metrics.picture_metrics:ExactPixels"),
         Entry("cells-recovered", "fedleak.metrics.cell_metrics:CellsRecovered"),
         Entry("mean-error", "fedleak.metrics.cell_metrics:MeanError"),
         Entry("mse-per-feature", "fedleak.metrics.cell_metrics:SquaredError"),

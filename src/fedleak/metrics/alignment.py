@@ -98,7 +98,9 @@ def _best_row_order(cells: FloatArray, truth: FloatArray) -> FloatArray:
     from scipy.optimize import linear_sum_assignment
 
     filled = np.where(np.isfinite(cells), cells, np.nanmean(truth))
-    distance = ((truth[:, None, :] - filled[None, :, :]) ** 2).sum(axis=2)
+    distance = np.stack(
+        [((row - filled) ** 2).sum(axis=1) for row in truth]
+    )  # all pairs at once are rows x rows x cells
     rows, chosen = linear_sum_assignment(distance)
     result = np.empty_like(cells)
     result[rows] = cells[chosen]

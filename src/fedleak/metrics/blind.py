@@ -42,19 +42,31 @@ def own_rows(truth: Truth, coalition: tuple[str, ...], secret: Secret, values: S
     held = [
         truth.of(one)
         for member in coalition
-        for one in (Secret(SecretKind.FEATURES, member), Secret(SecretKind.LABELS, member))
+        for one in (Secret(kind, member) for kind in (SecretKind.FEATURES, SecretKind.IMAGES, SecretKind.LABELS))
         if one in truth.secrets and one != secret
     ]
     tables = [one for one in held if one.is_table]
     found = [_in_rows(one, people) for one in tables]
     beside = [cells for cells in found if np.isfinite(cells).any()]
-    alike = [one for one in tables if one.columns == values.columns and values.columns]
+    alike = [one for one in held if _as_wide(one, values)]
     labels = [_in_rows(truth.of(one), people)[:, 0] for one in _labels(truth, coalition) if one != secret]
     return OwnRows(
         np.hstack([np.empty((len(people), 0)), *beside]),
         labels[0] if labels else None,
-        tuple(Table(one.columns, one.ids, one.values) for one in alike),
+        tuple(_flat(one) for one in alike),
     )
+
+
+def _as_wide(held: SecretValues, values: SecretValues) -> bool:
+    """The same columns, or pictures of the same size."""
+    if not values.is_table:
+        return held.cell_shape == values.cell_shape
+    return held.columns == values.columns and bool(values.columns)
+
+
+def _flat(held: SecretValues) -> Table:
+    cells = flat_rows(held.values)
+    return Table(held.columns or tuple(f"x{place}" for place in range(cells.shape[1])), held.ids, cells)
 
 
 def people_of(secret: Secret, values: SecretValues) -> IntArray:

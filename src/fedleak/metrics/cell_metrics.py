@@ -95,7 +95,7 @@ class SquaredError(CellMetric):
     name = "mse-per-feature"
     summary = "mean squared error over the column's range squared; baseline: the best blind answer"
     better = Better.LOWER
-    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.IMAGES})
+    applies_to = frozenset({SecretKind.FEATURES, SecretKind.RANGES})
 
     def cell_scores(self, cells: FloatArray, truth: SecretValues) -> FloatArray:
         return squared_errors(cells, truth)

@@ -15,6 +15,7 @@ from fedleak.core.arrays import FloatArray, IntArray, flat_rows
 from fedleak.metrics.alignment import aligned
 
 MAX_PAIRED = 300  # rows whose pairs say how columns go together
+MAX_COLUMNS = 500  # whose pairs are counted
 
 
 def null_tables(
@@ -45,15 +46,30 @@ class Population:
 
     def __init__(self, table: FloatArray) -> None:
         self._ordered = np.sort(table, axis=0)
-        values, vectors = np.linalg.eigh(_latent_correlation(table[:MAX_PAIRED]))
-        self._root = vectors * np.sqrt(np.maximum(values, 0.0))
+        self._root = _root(table)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """(rows, columns), as many rows as the table has."""
-        normal = rng.standard_normal(self._ordered.shape) @ self._root.T
+        normal = rng.standard_normal((len(self._ordered), self._root.shape[1])) @ self._root.T
         normal += 1e-9 * rng.standard_normal(normal.shape)  # copies of a column are told apart
         ranks = np.argsort(np.argsort(normal, axis=0), axis=0)
         return np.take_along_axis(self._ordered, ranks, axis=0)
+
+
+def _root(table: FloatArray) -> FloatArray:
+    """(columns, factors): what normal factors go through. Of a table as wide as pictures are, pairs of columns are too
+    many, and more than its rows tell: there the factors are its own rows, in normal scores."""
+    if table.shape[1] > MAX_COLUMNS:
+        return np.asarray(_normal_scores(table[:MAX_PAIRED]).T / np.sqrt(min(len(table), MAX_PAIRED)))
+    values, vectors = np.linalg.eigh(_latent_correlation(table[:MAX_PAIRED]))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _normal_scores(table: FloatArray) -> FloatArray:
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(table, axis=0) - 0.5) / len(table)))
 
 
 def _latent_correlation(table: FloatArray) -> FloatArray:

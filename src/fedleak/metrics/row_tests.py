@@ -18,6 +18,7 @@ from fedleak.metrics.interval_score import bounds_of, interval_scores
 from fedleak.metrics.learnt_means import means_by_luck
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.near_cells import cells_by_luck, columns_by_luck
+from fedleak.metrics.picture_luck import are_pictures, pictures_by_luck
 from fedleak.metrics.row_orders import CLOSE, MOST_ORDERS, Measured, measures
 from fedleak.metrics.row_signal import PAIRS, shares, signal_of
 from fedleak.metrics.tails import tail
@@ -46,7 +47,9 @@ def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> 
     if answered.guess.secret.kind is SecretKind.RANGES:
         if answered.guess.intervals is not None:
             tests += _by_interval(answered, found[0], names, rng)
-    elif not answered.up_to & MATCHED:
+    elif are_pictures(answered) and Symmetry.ROTATION not in answered.up_to:
+        tests.append(RowTest(None, "precision", pictures_by_luck(answered)))
+    elif not answered.up_to & MATCHED or len(answered.truth.values) == 1:  # one row is matched to itself
         tests += _by_precision(answered, names)
     return tuple(tests)
 

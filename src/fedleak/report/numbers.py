@@ -12,7 +12,7 @@ from math import isfinite
 from fedleak.core.finding import Score
 
 MISSING = "—"
-SHARE_WORDS = frozenset({"accuracy", "share", "rate", "precision", "recall", "fraction", "recovered"})
+SHARE_WORDS = frozenset({"accuracy", "share", "rate", "precision", "recall", "fraction", "recovered", "pixels"})
 ACRONYMS = frozenset({"auc", "cbr", "mae", "mse", "psnr", "rmse", "ssim"})
 AREA = "auc"
 IN_WORDS = {
@@ -65,6 +65,8 @@ def figure(metric: str, value: float | None) -> str:
     """A value of that metric."""
     if metric == AREA:
         return area(value)
+    if metric.startswith("psnr"):
+        return f"{number(value)} dB"
     return percent(value) if is_share(metric) else number(value)
 
 

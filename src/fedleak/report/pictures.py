@@ -48,7 +48,7 @@ SIDE = 132  # of a picture's inner square
 INSET = 6  # between its frame and the outermost points
 LEFT, TOP, BELOW, RIGHT = 46, 6, 32, 8  # room for the axes around it
 MAX_POINTS = 500
-MAX_IMAGES = 3
+MAX_IMAGES = 8
 IMAGE_SIDE, IMAGE_GAP = 44, 6
 
 

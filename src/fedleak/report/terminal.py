@@ -42,7 +42,12 @@ from fedleak.report.wording import (
 
 WIDE = 124  # columns from which every figure gets a column of its own
 WIDEST = 160  # columns that a table fills
-FURTHER = ("label-accuracy", "mse-per-feature", "branching-rate")  # besides the main metric and the share of cells
+FURTHER = (
+    "label-accuracy",
+    "mse-per-feature",
+    "psnr",
+    "branching-rate",
+)  # besides the main metric and the share of cells
 STYLES = {
     Outcome.LEAK: "bold red",
     Outcome.NO_LEAK: "green",

@@ -27,7 +27,7 @@ from fedleak.trial.canaries import parts_of
 from fedleak.trial.spent import Spent
 
 MAX_EXHIBIT_CELLS = 300
-MAX_EXHIBIT_IMAGES = 3  # as many as a report draws
+MAX_EXHIBIT_IMAGES = 8  # as many as a report draws
 MAX_EXHIBIT_SIDE = 64  # pixels of an exhibited image, of which every second or third is kept if it is larger
 IMAGE_AXES = (3, 4)  # images, height, width[, channels]
 
