@@ -43,7 +43,7 @@ def case_of(model: NetworkModel, rows: np.ndarray, n_own: int, release: Release 
 
 
 def inverted(case: PredictionCase, model: NetworkModel) -> np.ndarray:
-    return invert_scores(case, NetworkScores(model), wanted_differences(case, model.link), rng())
+    return invert_scores(case, NetworkScores(model), wanted_differences(case, model.link), rng()).values
 
 
 def some_prior(n_rows: int, n_terms: int, n_unknown: int) -> ColumnRegression:

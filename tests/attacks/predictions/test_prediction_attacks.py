@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.adversary import SecretKind
 from fedleak.core.attack import Status
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding, TopLabel
-from fedleak.models import LinearModel, Link, NetworkModel
+from fedleak.models import LinearModel, Link, NetworkModel, interpret
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from prediction_runs import run_prediction, squared_error, unit_federation, view_of
 
@@ -95,6 +96,22 @@ def test_a_forest_s_votes_tell_the_posterior_something():
     run = run_prediction(unit_federation({"bank": 3, "fintech": 2}, settings, n_rows=600))
     guess = PosteriorInference().run(view_of(run), rng=rng())
     assert squared_error(guess, run) < 0.95 / 12
+
+
+def test_counts_of_a_forest_place_skewed_columns():
+    """Without counts, hidden columns are taken to be like own ones; here they are not."""
+    settings = PredictionSettings(model="forest", n_trees=30, forest_depth=4)
+    federation = unit_federation({"bank": 3, "fintech": 2}, settings, n_rows=800)
+    bank, fintech = federation.parties
+    skewed = replace(fintech, train=replace(fintech.train, features=fintech.train.features**4))
+    first = run_prediction(replace(federation, parties=(bank, skewed)))
+    forest = interpret(first.truth.served.model)
+    without = replace(forest, trees=tuple(replace(tree, counts=None) for tree in forest.trees))
+    errors = []
+    for model in (forest, without):
+        run = run_prediction(replace(federation, parties=(bank, skewed)), model=model)
+        errors.append(squared_error(PosteriorInference().run(view_of(run), rng=rng()), run))
+    assert errors[0] < 0.8 * errors[1]
 
 
 def test_a_network_is_inverted_where_one_column_is_unknown():

@@ -1,8 +1,9 @@
 """A black box inverted by an ensemble: how its outputs covary with drawn inputs stands in for its derivatives.
 
-Unknown columns are drawn from the prior that own columns give; the same draws serve every row. The regression of the
-outputs on the drawn inputs, row by row, is that row's linear system (the update of an ensemble Kalman filter):
-A_i x_i = b_i up to an error, x_i about the prior's means, within the unit box.
+Unknown columns are drawn as they are taken to spread: as the training rows that a forest counted at its leaves say, or
+like own columns where nothing was counted. The same draws serve every row. The regression of the outputs on the drawn
+inputs, row by row, is that row's linear system (the update of an ensemble Kalman filter): A_i x_i = b_i up to an error,
+x_i about the columns' means, within the unit box.
 """
 
 from __future__ import annotations
@@ -11,28 +12,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.predictions.equality_bayes import ColumnPrior
+from fedleak.attacks.predictions.equality_bayes import LEAST_SPREAD, prior_of_columns
 from fedleak.attacks.predictions.prediction_case import PredictionCase
 from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.models.inversion.counted_columns import counted_columns
+from fedleak.models.tree_models import ForestModel, TreeModel
 
 N_DRAWS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownColumns:
+    """How the unknown columns are taken to spread over the unit interval before a prediction is looked at."""
+
+    mean: FloatArray  # (unknowns,)
+    variance: FloatArray  # (unknowns,): of a row's cell
+    draws: FloatArray  # (draws, unknowns)
+    source: str
+
+
+def columns_of(case: PredictionCase, rng: np.random.Generator) -> UnknownColumns:
+    model = case.model
+    trees = model.trees if isinstance(model, ForestModel) else (model,) if isinstance(model, TreeModel) else ()
+    counted = counted_columns(trees, case.unknown_positions) if trees else None
+    if counted is None:
+        return _like_own(case, rng)
+    return UnknownColumns(
+        np.array([column.mean for column in counted]),
+        np.maximum([column.variance for column in counted], LEAST_SPREAD**2),
+        np.column_stack([column.draw(N_DRAWS, rng) for column in counted]),
+        "training rows counted by the trees",
+    )
+
+
+def _like_own(case: PredictionCase, rng: np.random.Generator) -> UnknownColumns:
+    """Draws also vary by how uncertain a column's mean is."""
+    prior = prior_of_columns(case.own, case.n_unknown)
+    drawn = prior.mean + prior.variance**0.5 * rng.standard_normal((N_DRAWS, case.n_unknown))
+    variance = np.full(case.n_unknown, prior.row_variance)
+    return UnknownColumns(prior.mean, variance, np.clip(drawn, 0.0, 1.0), "the adversary's own columns")
+
+
 CHUNK_ROWS = 64
 
 
-def invert_black_box(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -> FloatArray:
+def invert_black_box(case: PredictionCase, columns: UnknownColumns) -> FloatArray:
     """Where a label alone is released, it says which of the draws can be meant: their mean output stands for the
     confidences, their spread for the error."""
-    draws = _draws(case, prior, rng)
-    matrix, offset, error, seen = _regressions(case, draws)
+    matrix, offset, error, seen = _regressions(case, columns.draws)
     systems = RowSystems(matrix, seen - offset, error + case.release.deviation**2 * np.eye(matrix.shape[1]))
-    return posterior_rows(prior, systems)
-
-
-def _draws(case: PredictionCase, prior: ColumnPrior, rng: np.random.Generator) -> FloatArray:
-    """Values of the unknown columns, about the prior mean, inside the box."""
-    spread = np.sqrt(prior.variance)
-    drawn = prior.mean + spread * rng.standard_normal((N_DRAWS, case.n_unknown))
-    return np.asarray(np.clip(drawn, 0.0, 1.0))
+    return posterior_rows(columns, systems)
 
 
 def _regressions(case: PredictionCase, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -82,18 +111,18 @@ class RowSystems:
     error: FloatArray  # (rows, equations, equations): covariance of the right side
 
 
-def posterior_rows(prior: ColumnPrior, systems: RowSystems) -> FloatArray:
+def posterior_rows(columns: UnknownColumns, systems: RowSystems) -> FloatArray:
     """Each row's posterior mean; an unknown that leaves the box is put on its border and the rest solved again."""
     n_rows, _, width = systems.matrix.shape
     free = np.ones((n_rows, width), dtype=bool)
-    values = np.broadcast_to(prior.mean, (n_rows, width)).copy()
+    values = np.broadcast_to(columns.mean, (n_rows, width)).copy()
     for _ in range(N_CLIP_PASSES):
-        start = np.where(free, prior.mean, np.clip(values, 0.0, 1.0))
+        start = np.where(free, columns.mean, np.clip(values, 0.0, 1.0))
         matrix = systems.matrix * free[:, None, :]
-        spread = prior.row_variance * matrix @ matrix.swapaxes(1, 2) + systems.error
+        spread = (columns.variance * matrix) @ matrix.swapaxes(1, 2) + systems.error
         gap = systems.right - np.einsum("nkd,nd->nk", systems.matrix, start)
         weight = np.linalg.solve(spread, gap[:, :, None])[:, :, 0]
-        values = start + prior.row_variance * np.einsum("nkd,nk->nd", matrix, weight)
+        values = start + columns.variance * np.einsum("nkd,nk->nd", matrix, weight)
         outside = (values < 0) | (values > 1)
         if not outside.any():
             break

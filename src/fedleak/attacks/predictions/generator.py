@@ -35,6 +35,7 @@ class GeneratorOptions:
     direct_learning_rate: float = 1e-2  # where there is no generator and the values themselves are descended
 
 
+LEAST_START, START_SCALE = 0.02, 0.3  # a start at a wall has no slope; near a start the first outputs spread little
 N_NOISE_DRAWS = 16  # from which it is told how much an answer hangs on its noise
 
 
@@ -48,12 +49,14 @@ class Generated:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What the network is trained on: own columns, confidences, and where columns stand among the model's inputs."""
+    """What the network is trained on: own columns, answers, and where columns stand among the model's inputs."""
 
     own: FloatArray
-    confidences: FloatArray
+    wanted: FloatArray  # (rows, answers) of the model: its confidences, or what they stand for
     own_positions: IntArray
     unknown_positions: IntArray
+    weights: FloatArray | None = None  # (rows, answers): of the squared errors; all alike by default
+    start: FloatArray | None = None  # (unknowns,): about where values begin; at the box's centre by default
 
 
 class GenerativeRegression:
@@ -61,13 +64,24 @@ class GenerativeRegression:
         self._torch, self._model, self._options = torch, model, options
         self._own = torch.tensor(observed.own, dtype=torch.float32)
         self._scaled_own = torch.tensor(_on_unit_interval(observed.own), dtype=torch.float32)
-        self._wanted = torch.tensor(observed.confidences, dtype=torch.float32)
+        self._wanted = torch.tensor(observed.wanted, dtype=torch.float32)
+        weights = np.ones_like(observed.wanted) if observed.weights is None else observed.weights
+        self._weights = torch.tensor(weights, dtype=torch.float32)
         self._width = len(observed.unknown_positions)
         order = np.concatenate([observed.own_positions, observed.unknown_positions])
         self._order = torch.tensor(np.argsort(order), dtype=torch.long)
         # Without own columns noise takes their place, so that the generator keeps its size (as in the authors' code).
         self._noise_width = self._width + (0 if options.own_input else self._own.shape[1])
         self._generator = self._make()
+        if observed.start is not None and options.generator:
+            self._begin_at(observed.start)
+
+    def _begin_at(self, start: FloatArray) -> None:
+        inside = np.clip(start, LEAST_START, 1.0 - LEAST_START)
+        last = self._generator[-2]  # the sigmoid comes after it
+        with self._torch.no_grad():
+            last.bias.copy_(self._torch.tensor(np.log(inside / (1.0 - inside)), dtype=self._torch.float32))
+            last.weight.mul_(START_SCALE)
 
     def train(self) -> Generated:
         """Descend, and keep the epoch of least loss on what the attacker sees."""
@@ -108,7 +122,7 @@ class GenerativeRegression:
     def _loss(self, batch: Any) -> Any:
         made = self._generate(batch)
         rows = self._torch.cat([self._own[batch], made], dim=1)[:, self._order]
-        error = ((self._model(rows) - self._wanted[batch]) ** 2).sum()
+        error = (self._weights[batch] * (self._model(rows) - self._wanted[batch]) ** 2).sum()
         if self._options.constraint and len(batch) > 1:  # Omega of eq. 9: values must not spread too far
             error = error + self._options.variance_weight * made.var(dim=0).sum()
         return error
@@ -150,23 +164,46 @@ TorchFunction = Callable[[Any], Any]
 
 
 def differentiable(torch: Any, model: Model) -> TorchFunction:
-    """Confidences of whole rows. The attacker sees confidences, so they are what is matched, never logits."""
-    if isinstance(model, LinearModel):
-        layers = [(model.weights, model.bias)]
-    elif isinstance(model, NetworkModel):
-        layers = list(zip(model.weights, model.biases, strict=True))
-    else:
-        raise MissingFromViewError(f"no gradient passes through {type(model).__name__}; it needs a surrogate")
-    tensors = [(torch.tensor(w, dtype=torch.float32), torch.tensor(b, dtype=torch.float32)) for w, b in layers]
-    link = model.link
+    """Confidences of whole rows. The attacker sees confidences, so they are what the paper's attack matches."""
+    scores, link = _torch_scores(torch, model), _link_of(model)
 
     def confidences(rows: Any) -> Any:
+        of_rows = scores(rows)
+        if link is Link.SIGMOID:
+            return torch.cat([torch.sigmoid(-of_rows), torch.sigmoid(of_rows)], dim=1)
+        return torch.sigmoid(of_rows) if link is Link.SIGMOID_EACH else torch.softmax(of_rows, dim=1)
+
+    return confidences
+
+
+def differentiable_ratios(torch: Any, model: Model) -> TorchFunction:
+    """What log-ratios of the confidences stand for: a confidence next to 0 or 1 has no slope, its logarithm has."""
+    scores, link = _torch_scores(torch, model), _link_of(model)
+
+    def ratios(rows: Any) -> Any:
+        of_rows = scores(rows)
+        return of_rows[:, :-1] - of_rows[:, 1:] if link is Link.SOFTMAX else of_rows
+
+    return ratios
+
+
+def _link_of(model: Model) -> Link:
+    if not isinstance(model, LinearModel | NetworkModel):
+        raise MissingFromViewError(f"no gradient passes through {type(model).__name__}; it needs a surrogate")
+    return model.link
+
+
+def _torch_scores(torch: Any, model: Model) -> TorchFunction:
+    _link_of(model)
+    layers = list(zip(model.weights, model.biases, strict=True)) if isinstance(model, NetworkModel) else []
+    if isinstance(model, LinearModel):
+        layers = [(model.weights, model.bias)]
+    tensors = [(torch.tensor(w, dtype=torch.float32), torch.tensor(b, dtype=torch.float32)) for w, b in layers]
+
+    def scores(rows: Any) -> Any:
         hidden = rows
         for weight, bias in tensors[:-1]:
             hidden = torch.relu(hidden @ weight.T + bias)
-        scores = hidden @ tensors[-1][0].T + tensors[-1][1]
-        if link is Link.SIGMOID:
-            return torch.cat([torch.sigmoid(-scores), torch.sigmoid(scores)], dim=1)
-        return torch.sigmoid(scores) if link is Link.SIGMOID_EACH else torch.softmax(scores, dim=1)
+        return hidden @ tensors[-1][0].T + tensors[-1][1]
 
-    return confidences
+    return scores

@@ -28,11 +28,18 @@ LEAST_ERROR = 1e-6  # of a linearised score, relative to its spread
 N_STEPS, N_STEPS_DETERMINED = 6, 20  # of each row at the end; more where its equations may have one solution
 
 
+@dataclass(frozen=True, eq=False)
+class Inverted:
+    values: FloatArray  # (rows, unknowns)
+    spread: FloatArray  # covariance of a row's unknowns about the regression
+    bend: float  # variance of score differences that the linearisation misses, over what it explains
+
+
 def invert_scores(
     case: PredictionCase, scores: ScoreDifferences, wanted: tuple[FloatArray, FloatArray], rng: np.random.Generator
-) -> FloatArray:
+) -> Inverted:
     """``wanted`` are the score differences that the confidences stand for and the covariances of their errors."""
-    return _Inversion(case, scores, wanted, rng).values()
+    return _Inversion(case, scores, wanted, rng).answer()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +73,9 @@ class _Inversion:
         # equations fix: the fewer they are, the less each row counts for M.
         self._tempering = min(1.0, self._wanted.shape[1] / case.n_unknown)
 
-    def values(self) -> FloatArray:
+    def answer(self) -> Inverted:
         prior = self._prior
-        coefficients, error = prior.mean, 0.0
+        coefficients, error, measured = prior.mean, 0.0, 0.0
         values = np.clip(prior.centres(coefficients), 0.0, 1.0)
         drawn = self._drawn(Learnt(prior.mean, np.diag(1.0 / prior.variance.ravel())), None)
         for number in range(N_ITERATIONS):
@@ -86,7 +93,8 @@ class _Inversion:
             values = np.clip(found, 0.0, 1.0)
         n_steps = N_STEPS_DETERMINED if self._tempering == 1 else N_STEPS
         wanted = self._wanted, self._variance
-        return onto_predictions(self._case, self._scores, wanted, self._spread, values, n_steps)
+        values = onto_predictions(self._case, self._scores, wanted, self._spread, values, n_steps)
+        return Inverted(values, self._spread, measured)
 
     def _linearised(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._scores.slopes(self._case.inputs(values), self._case.unknown_positions)

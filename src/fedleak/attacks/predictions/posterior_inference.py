@@ -1,11 +1,12 @@
 """The unknown columns' posterior mean under any served model.
 
 Linear models: exactly, row by row, also where a service hides one: its answers give the weights. Forests, and other
-models that can only be asked: from an ensemble of draws. Networks, and smooth models that can only be asked: own
-columns predict the unknown ones by a regression that all predictions together teach, and each row is moved onto its
-own prediction. Where a row's equations fix few of a network's unknowns the answer rests on that regression and is
-averaged with a small generator's, which assumes other things: by Jensen's inequality the average errs no more than the
-two do on average.
+models that can only be asked: from an ensemble of draws, of columns that spread as a forest's counts of training rows
+say. Networks, and smooth models that can only be asked: own columns predict the unknown ones by a regression that all
+predictions together teach, and each row is moved onto its own prediction. Where a row's equations fix few of a
+network's unknowns the answer rests on that regression, which sees the network as linear. It is averaged with a small
+generator's, which goes through the network itself and matches the log-ratios of the confidences: the more the network
+bends where the rows are, which the view shows, the more it counts.
 """
 
 from __future__ import annotations
@@ -14,8 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedleak.attacks.predictions.equality_bayes import EqualityBayes, filled_guess, prior_of_columns
-from fedleak.attacks.predictions.generator import GenerativeRegression, GeneratorOptions, Observed, differentiable
+from fedleak.attacks.predictions.equality_bayes import EqualityBayes, filled_guess
+from fedleak.attacks.predictions.generator import (
+    GenerativeRegression,
+    GeneratorOptions,
+    Observed,
+    differentiable_ratios,
+)
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.attacks.verdicts import model_not_revealed
 from fedleak.core.adversary import Capability, SecretKind
@@ -26,11 +32,13 @@ from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.joint_training import load_torch
 from fedleak.models.opaque import OpaqueModel
-from fedleak.models.score_models import LinearModel, Link, NetworkModel
+from fedleak.models.score_models import LinearModel, NetworkModel
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
 
 SMALL = GeneratorOptions(hidden=(200, 100), epochs=40, learning_rate=3e-4)
-MOST_GENERATED = 0.5  # weight of the generator's answer where a row's equations fix nothing
+# Weight of the generator's answer where a row's equations fix nothing: for a straight network, and for a bent one.
+LEAST_GENERATED, MOST_GENERATED = 0.4, 0.7
+STRAIGHT, BENT = 0.2, 0.4  # variance that linearisation misses, over what it explains
 
 
 class PosteriorInference(Attack):
@@ -58,15 +66,16 @@ class PosteriorInference(Attack):
             return hidden
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
         if isinstance(case.model, NetworkModel) and not by_label:
-            share = _generated_share(case, case.model)
-            how, values = "a regression on own columns", _network(case, case.model, share, rng)
-            evidence["weight of the generator"] = share
+            how, (values, evidence["weight of the generator"]) = "a regression on own columns", _network(case, rng)
         else:
-            from fedleak.attacks.predictions.ensemble import invert_black_box  # its prediction needs none of it
+            from fedleak.attacks.predictions.ensemble import (
+                columns_of,
+                invert_black_box,
+            )  # its prediction needs none of it
 
-            prior = prior_of_columns(case.own, case.n_unknown)
-            how, values = "an ensemble of draws", invert_black_box(case, prior, rng)
-            evidence["prior mean"] = float(prior.mean[0])
+            columns = columns_of(case, rng)
+            how, values = "an ensemble of draws", invert_black_box(case, columns)
+            evidence |= {"prior mean": float(columns.mean.mean()), "prior": columns.source}
             if isinstance(case.model, OpaqueModel) and not by_label:
                 how, values = _smooth(case, how, values, evidence, rng)
         return case.guess(view, Status.PARTIAL, values, why=f"posterior mean by {how}", evidence=evidence)
@@ -105,22 +114,43 @@ def _smooth(
     return "slopes that the model's answers show", found.values
 
 
-def _generated_share(case: PredictionCase, model: NetworkModel) -> float:
-    """Of the generator in the answer: none where a row has as many equations as unknowns."""
-    n_equations = model.n_classes if model.link is Link.SIGMOID_EACH else model.n_classes - 1
-    return MOST_GENERATED * (1.0 - min(1.0, n_equations / case.n_unknown))
+N_STEPS_BLENDED = 6
 
 
-def _network(case: PredictionCase, model: NetworkModel, share: float, rng: np.random.Generator) -> FloatArray:
+def _network(case: PredictionCase, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Values, and the generator's weight in them."""
     from fedleak.attacks.predictions.mixed_effects import invert_scores  # its prediction needs none of it
-    from fedleak.attacks.predictions.network_rows import NetworkScores, wanted_differences
+    from fedleak.attacks.predictions.network_rows import NetworkScores, onto_predictions, wanted_differences
 
-    inverted = invert_scores(case, NetworkScores(model), wanted_differences(case, model.link), rng)
-    if share == 0:
-        return inverted
+    model = case.model
+    assert isinstance(model, NetworkModel)
+    scores, wanted = NetworkScores(model), wanted_differences(case, model.link)
+    inverted = invert_scores(case, scores, wanted, rng)
+    bent = np.clip((inverted.bend - STRAIGHT) / (BENT - STRAIGHT), 0.0, 1.0)
+    most = LEAST_GENERATED + (MOST_GENERATED - LEAST_GENERATED) * bent
+    share = float(most * (1.0 - min(1.0, wanted[0].shape[1] / case.n_unknown)))
+    if share == 0:  # a row has as many equations as unknowns
+        return inverted.values, share
+    generated = _generated(case, model, wanted, inverted.values.mean(axis=0), rng)
+    blended = (1.0 - share) * inverted.values + share * generated
+    return onto_predictions(case, scores, wanted, inverted.spread, blended, N_STEPS_BLENDED), share
+
+
+def _generated(
+    case: PredictionCase,
+    model: NetworkModel,
+    wanted: tuple[FloatArray, FloatArray],
+    start: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """A small generator's answer, from the inversion's column means. Log-ratios count by their spread and errors."""
     torch = load_torch("posterior inference on a network")
-    observed = Observed(case.own, case.confidences, case.own_positions, case.unknown_positions)
+    ratios, variance = wanted
+    weights = 1.0 / (ratios.var(axis=0) + np.einsum("nkk->nk", variance) + LEAST_VARIANCE)
+    observed = Observed(case.own, ratios, case.own_positions, case.unknown_positions, weights, start)
     with torch.random.fork_rng():
         torch.manual_seed(int(rng.integers(2**31)))
-        generated = GenerativeRegression(torch, differentiable(torch, model), observed, SMALL).train()
-    return np.asarray((1.0 - share) * inverted + share * generated.values)
+        return GenerativeRegression(torch, differentiable_ratios(torch, model), observed, SMALL).train().values
+
+
+LEAST_VARIANCE = 1e-6

@@ -39,7 +39,7 @@ def invert_smooth(case: PredictionCase, drawn: FloatArray, rng: np.random.Genera
     rows = np.arange(min(len(case.ids), max(1, MOST_ASKED // asked_a_row)))
     part = case.part(rows)
     wanted = wanted_ratios(part, scores)
-    found = invert_scores(part, scores, wanted, rng)
+    found = invert_scores(part, scores, wanted, rng).values
     if wanted[0].shape[1] >= case.n_unknown:
         found = _restarted(part, scores, wanted, found, rng)
     values = drawn.copy()
