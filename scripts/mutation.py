@@ -2,7 +2,8 @@
 
 Draws edits of the modules that decide whether a report is right (ciphers and masks, metrics, severity, theory,
 certificates), with a stated seed, puts one at a time into a copy of the tree and runs the tests of that module, the
-fast ones first, until one fails. Writes docs/results/mutation.json, and ends with 1 where fewer than 85 % are noticed.
+fast ones first, until one fails. Mistakes that went unnoticed once (scripts/named_mutants.toml) are tried as well, and
+must all be noticed. Writes docs/results/mutation.json, and ends with 1 where one is not, or fewer than 85 % are.
 
 It is our own, so that the edits and the tests of a module are stated here; maintained tools were not tried. A process
 that has loaded numpy, scipy and pytest forks a child for each mutant.
@@ -27,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mutant_edits import Mutant, mutant, n_mutants
 from mutation_child import Outcome, in_child
@@ -34,6 +36,8 @@ from mutation_child import Outcome, in_child
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "docs" / "results" / "mutation.json"
 MAP = Path(__file__).with_name("mutation_tests.toml")
+LIST = Path(__file__).with_name("named_mutants.toml")
+NAMED = "named"
 SEED, NUMBER, LEAST = 20_261_116, 300, 0.85
 PRELOADED = ("numpy", "scipy.optimize", "scipy.stats", "scipy.linalg", "hypothesis", "gmpy2", "pytest", "flint")
 
@@ -71,6 +75,21 @@ def drawn(choice: Sequence[Target], seed: int, number: int) -> list[tuple[Target
     ranks = [hashlib.sha256(f"{seed} {one.module} {position}".encode()).digest() for one, position in places]
     picked = sorted(sorted(range(len(places)), key=ranks.__getitem__)[:number])
     return [(one, mutant(one.module, sources[one.module], at)) for one, at in (places[index] for index in picked)]
+
+
+def named(entries: Sequence[Mapping[str, Any]]) -> list[tuple[Target, Mutant]]:
+    """Each stands for one place of a module; where it is not there any more, the list is to be corrected."""
+    found = []
+    for entry in entries:
+        module, before, after = entry["module"], entry["before"], entry["after"]
+        path = ROOT / "src" / "fedleak" / f"{module.replace('.', '/')}.py"
+        source = path.read_text(encoding="utf-8")
+        if source.count(before) != 1:
+            raise SystemExit(f"before must be once in {module}; got {source.count(before)} times {before!r}")
+        line = source[: source.index(before)].count("\n") + 1
+        edit = Mutant(module, line, entry["name"], before, after, source.replace(before, after))
+        found.append((Target(NAMED, module, path, tuple(entry["tests"])), edit))
+    return found
 
 
 class Copy:
@@ -124,8 +143,10 @@ def measured(copy: Copy, choice: Sequence[tuple[Target, Mutant]], noticed: Notic
 
 def rows_before() -> list[Row]:
     """Of the last result."""
-    found: list[Row] = json.loads(RESULT.read_text(encoding="utf-8"))["mutants"] if RESULT.exists() else []
-    return found
+    if not RESULT.exists():
+        return []
+    last = json.loads(RESULT.read_text(encoding="utf-8"))
+    return [*last["mutants"], *last[NAMED]]
 
 
 def noticed_in(rows: Sequence[Row]) -> Noticed:
@@ -173,7 +194,8 @@ def main(arguments: Sequence[str]) -> int:
     table = tomllib.loads(MAP.read_text(encoding="utf-8"))
     known = table.pop("equivalent", [])
     noticed = noticed_in(rows_before()) if asked.again else {}
-    everything = drawn(targets(table), asked.seed, asked.number)
+    listed = named(tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"])
+    everything = [*drawn(targets(table), asked.seed, asked.number), *listed]
     choice = [pair for pair in everything if asked.only in ("", pair[0].package)]
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy is loaded: children are forked
     for name in PRELOADED:
@@ -184,9 +206,11 @@ def main(arguments: Sequence[str]) -> int:
         for row in measured(Copy(Path(folder)), choice, noticed):
             rows.append(row)
             _write(asked.seed, with_equivalents(rows, known), made)  # after each: an interruption loses little
-    found = summary(with_equivalents(rows, known))
-    print(json.dumps(found, indent=2))
-    return 0 if found["all"]["share"] >= LEAST else 1
+    found = json.loads(RESULT.read_text(encoding="utf-8"))
+    print(json.dumps(found["summary"], indent=2))
+    unnoticed = [row["kind"] for row in found[NAMED] if row["outcome"] == "survived"]
+    print(f"of {len(found[NAMED])} named ones unnoticed: {'; '.join(unnoticed) or 'none'}")
+    return 0 if found["summary"]["all"]["share"] >= LEAST and not unnoticed else 1
 
 
 def _provenance() -> dict[str, object]:
@@ -200,11 +224,13 @@ def _provenance() -> dict[str, object]:
 
 
 def _write(seed: int, rows: Sequence[Row], made: Mapping[str, object]) -> None:
+    drawn_ones = [row for row in rows if row["package"] != NAMED]
     result = {
         "seed": seed,
         "least_share": LEAST,
-        "summary": summary(rows),
-        "mutants": rows,
+        "summary": summary(drawn_ones),
+        "mutants": drawn_ones,
+        NAMED: [row for row in rows if row["package"] == NAMED],
         "cpu_seconds": round(sum(os.times()[:4]), 1),
         "provenance": made,
     }

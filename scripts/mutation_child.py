@@ -19,7 +19,7 @@ import pytest
 SLOW = 1.5  # CPU seconds: a test that takes longer is left out
 CPU_LIMIT = 30  # seconds of a child: an edit that makes a loop endless is noticed
 MEMORY_LIMIT = 6 * 2**30
-CLOCK_LIMIT = 300.0
+CLOCK_LIMIT = 1800.0
 # Plugins that are loaded before the fork have no rewritten asserts, which pytest would take for a mistake.
 OPTIONS = ("-p", "no:cacheprovider", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 

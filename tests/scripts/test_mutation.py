@@ -96,6 +96,17 @@ def test_the_committed_score_is_enough():
     assert (found["seed"], found["summary"]["all"]["mutants"]) == (mutation.SEED, mutation.NUMBER)
     assert found["summary"]["all"]["share"] >= mutation.LEAST
     assert all(one["why"] for one in found["mutants"] if one["outcome"] == "equivalent")
+    assert {one["outcome"] for one in found[mutation.NAMED]} <= {"failed", "endless"}
+    assert len(found[mutation.NAMED]) == len(tomllib.loads(mutation.LIST.read_text(encoding="utf-8"))["mutant"])
+
+
+def test_named_mistakes_stand_for_one_place_each():
+    listed = mutation.named(tomllib.loads(mutation.LIST.read_text(encoding="utf-8"))["mutant"])
+    assert len(listed) >= 10
+    for target, edit in listed:
+        assert all((mutation.ROOT / test).exists() for test in target.tests)
+        assert edit.source != target.path.read_text(encoding="utf-8")
+        compile(edit.source, edit.module, "exec")
 
 
 @pytest.mark.parametrize("path", ["tests/crypto", "tests/theory"])
