@@ -12,7 +12,7 @@ from fedleak.models.boosted_model import BoostedModel
 from fedleak.models.boosting.binning import MISSING, BinnedColumns, quantile_thresholds
 from fedleak.models.boosting.booster import CentralTraining, Sampling, listed_candidates, train_centrally
 from fedleak.models.boosting.growth import Rule
-from fedleak.models.boosting.losses import Objective, derivatives, objective_for, probabilities
+from fedleak.models.boosting.losses import Objective, derivatives, objective_for, probabilities, randomised
 from fedleak.models.interpret import interpret, load_model, save_model
 
 RULE = Rule(depth=3, l2=1.0, min_gain=0.0, min_child_weight=1.0, learning_rate=0.3)
@@ -236,6 +236,23 @@ def test_sampled_trees_are_others_and_still_learn():
         model, *_ = of_table("breast", sampling=sampling)
         assert not np.array_equal(model.scores(rows), plain.scores(rows))
         assert np.mean(model.confidences(rows).argmax(axis=1) == labels) > 0.93
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_randomised_labels_stay_with_their_odds(n_classes):
+    labels = np.arange(40_000) % n_classes
+    shown = randomised(labels, n_classes, np.log(3), np.random.default_rng(0))
+    counts = np.bincount((shown - labels) % n_classes, minlength=n_classes) / len(labels)
+    wanted = np.array([3, *[1] * (n_classes - 1)]) / (n_classes + 2)
+    assert np.allclose(counts, wanted, atol=0.01)
+
+
+def test_leaves_are_fitted_to_the_true_labels_of_trees_grown_on_others():
+    plain, rows, labels = of_table("breast")
+    grafted, *_ = of_table("breast", label_epsilon=1.0)
+    right = [np.mean(model.confidences(rows).argmax(axis=1) == labels) for model in (plain, grafted)]
+    assert not np.array_equal(plain.threshold, grafted.threshold, equal_nan=True)
+    assert 0.85 < right[1] <= right[0]
 
 
 def test_goss_counts_small_gradients_for_those_left_out():

@@ -32,6 +32,7 @@ DEFENSES: Registry[Defense] = Registry(
         Entry("hidden-columns", "fedleak.defenses.guarded_trees:HiddenColumns"),
         Entry("noisy-thresholds", "fedleak.defenses.guarded_trees:NoisyThresholds"),
         Entry("purity-limit", "fedleak.defenses.guarded_trees:PurityLimit", ("id-lmid",)),
+        Entry("noisy-labels", "fedleak.defenses.guarded_trees:NoisyLabels", ("grafting-ldp",)),
     ],
     group="fedleak.defenses",
     faults=partial(

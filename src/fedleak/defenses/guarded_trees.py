@@ -1,5 +1,5 @@
 """Defenses of boosted trees: what a service shows and how often, who grows the first tree, how fine bins are, where
-thresholds lie, and how pure a node may become."""
+thresholds lie, how pure a node may become, and which labels trees are grown on."""
 
 from __future__ import annotations
 
@@ -165,6 +165,27 @@ class PurityLimit(Defense):
 
         active = federation.with_role(Role.ACTIVE)
         return tuple(Hook(boosting.CHOOSE, HookKind.COMPUTE, party.name, limited) for party in active)
+
+
+@dataclass(frozen=True)
+class NoisyLabels(Defense):
+    """Every member of every node is a function of randomised labels: each label has local privacy epsilon towards
+    partners, over all trees together. Leaves are fitted to the true labels by their holder, who tells nobody."""
+
+    name = "noisy-labels"
+    aliases = ("grafting-ldp",)
+    summary = "grows trees on randomised labels and fits their leaves to the true ones"
+    reference = ID2GRAPH
+    changes = frozenset({"label_epsilon"})
+
+    epsilon: float = setting(1.0, "local privacy of a label; smaller is more private")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < np.inf:
+            raise InputError(f"epsilon of noisy-labels must be above 0; got {self.epsilon}")
+
+    def configure(self, federation: Federation) -> Federation:
+        return federation.with_settings(label_epsilon=self.epsilon)
 
 
 def _purity(labels: FloatArray | IntArray) -> float:

@@ -94,9 +94,19 @@ class MembersOfNodes(Theorem):
         classes = Condition(statement, state, objective or "the objective is not known")
         return Assessment(
             cls.name,
-            (revealed(Capability.NODE_ROWS, facts), classes),
+            (revealed(Capability.NODE_ROWS, facts), classes, _grown_on_labels(facts)),
             conclusion="rows that share many nodes share their label, mostly",
         )
+
+
+def _grown_on_labels(facts: Facts) -> Condition:
+    statement = "trees are grown on the labels themselves"
+    epsilon = facts.of(BoostingFacts).label_epsilon
+    if epsilon is None:
+        return Condition(statement, State.UNKNOWN, "label_epsilon is not known")
+    if epsilon:
+        return Condition(statement, State.UNKNOWN, f"on labels under randomised response, epsilon {epsilon:g}")
+    return Condition(statement, State.HOLDS, "no noise on labels")
 
 
 def _columns_told(facts: Facts) -> Condition:
@@ -104,7 +114,9 @@ def _columns_told(facts: Facts) -> Condition:
     told = facts.of(BoostingFacts).reveal_feature
     if told is None:
         return Condition(statement, State.UNKNOWN, "reveal_feature is not known")
-    return Condition(statement, State.HOLDS if told else State.FAILS, f"reveal_feature = {str(told).lower()}")
+    if told:
+        return Condition(statement, State.HOLDS, "reveal_feature = true")
+    return Condition(statement, State.UNKNOWN, "reveal_feature = false: what sums of mixed columns tell is not known")
 
 
 def _whole_rows(facts: Facts) -> Condition:

@@ -15,7 +15,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.randomness import Randomness
-from fedleak.defenses.guarded_trees import FirstTreeAlone, NoisyThresholds, PurityLimit
+from fedleak.defenses.guarded_trees import FirstTreeAlone, NoisyLabels, NoisyThresholds, PurityLimit
 from fedleak.deviations.marked_rows import ReverseSum
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.trial.play import play
@@ -189,6 +189,12 @@ def test_members_of_nodes_are_clustered_by_label():
 def test_the_first_tree_alone_tells_a_partner_less():
     whole, alone = clustered()[1], clustered(defense=FirstTreeAlone())[1]
     assert alone.evidence["trees"] == whole.evidence["trees"] - 1
+
+
+def test_randomised_labels_hide_the_labels_and_cost_accuracy():
+    plain, noisy = clustered(), clustered(defense=NoisyLabels(epsilon=0.01))
+    assert noisy[0] < 0.75 < 0.9 < plain[0]
+    assert noisy[3].run.utility["train_accuracy"] > 0.75  # leaves are fitted to the true ones
 
 
 def test_no_pure_node_is_split_under_a_limit():

@@ -16,6 +16,7 @@ from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured, Run
 from fedleak.models.boosted_model import BoostedModel
+from fedleak.models.boosting import booster
 from fedleak.models.boosting.booster import CentralTraining, train_centrally
 from fedleak.models.boosting.losses import objective_for
 from fedleak.protocols.boosting import vocabulary as boosting
@@ -40,6 +41,7 @@ def centrally(federation: Federation, seed: int = 1) -> BoostedModel:
         first_tree_alone=settings.first_tree_alone,
         fraction_bits=settings.fraction_bits,
         sampling=settings.sampling,
+        label_epsilon=settings.label_epsilon,
     )
     rngs = [Randomness.published(seed).secret(party.name, "protocol") for party in parties]
     columns = tuple(name for party in parties for name in party.columns)
@@ -73,6 +75,8 @@ CASES = {
     "sampled rows and columns": boosted(THREE, row_share=0.7, column_share=0.5),
     "goss": boosted(THREE, goss=True),
     "goss of a regression": numbers(boosted(THREE, goss=True)),
+    "randomised labels": boosted(THREE, label_epsilon=1.0),
+    "randomised labels of three classes": three_classes(boosted(THREE, label_epsilon=2.0)),
     "first tree alone": boosted(THREE, first_tree_alone=True),
     "labels without columns": boosted({"bank": 0, "fintech": 5}),
     "coarse bins": boosted(THREE, bins=16, min_bin_rows=9),
@@ -255,6 +259,7 @@ def test_three_classes_have_a_tree_each():
     [
         (with_labels(boosted(THREE), np.ones(60, dtype=np.int64)), "two different values or more; got 1"),
         (with_features(boosted(THREE), "shop", np.full((60, 2), np.inf)), "columns of shop must be finite"),
+        (numbers(boosted(THREE, label_epsilon=1.0)), "label_epsilon must be 0 where labels are numbers"),
         (boosted(THREE, unit_box=True), "must lie between 0 and 1; got -0"),
         (boosted({"bank": 2}), "one or more passive parties; got 1 active and 0 passive"),
         (boosted({"fintech": 2, "shop": 1}), "got 0 active and 2 passive"),
@@ -294,3 +299,21 @@ def test_predictions_may_show_scores_alone(result):
     assert (shown.sender, shown.receiver) == (boosting.ROUTING_COMPUTATION, "bank")
     assert isinstance(shown.payload, Array)
     assert np.array_equal(shown.payload.values, records(result, "bank", boosting.PREDICTED)[0].value.values)
+
+
+def test_what_partners_are_told_does_not_depend_on_labels_behind_the_randomised_ones(monkeypatch):
+    """The same randomised labels for other true ones: partners receive the same, the leaves are others."""
+    shown = np.random.default_rng(0).integers(0, 2, 60)
+    monkeypatch.setattr(booster, "randomised", lambda labels, n_classes, epsilon, rng: shown)
+    federation = boosted(THREE, label_epsilon=1.0)
+    others = with_labels(federation, 1 - federation.parties[0].train.labels)
+    runs = [run(federation), run(others)]
+    told = [
+        [(m.payload.items["rows"].values, m.payload.items["nodes"].values) for m in messages(r, boosting.NODE_ROWS)]
+        for r in runs
+    ]
+    assert len(told[0]) == len(told[1]) > 10
+    for one, other in zip(*told, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    assert np.array_equal(model_of(runs[0]).threshold, model_of(runs[1]).threshold, equal_nan=True)
+    assert not np.array_equal(model_of(runs[0]).weight, model_of(runs[1]).weight)

@@ -12,8 +12,8 @@ from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from fedleak.crypto.fixed_point import encode
 from fedleak.models.boosted_model import BoostedModel
 from fedleak.models.boosting.binning import BinnedColumns, Candidates, quantile_thresholds
-from fedleak.models.boosting.growth import LEAF, BestGain, Gradients, GrownTree, Rule, grow
-from fedleak.models.boosting.losses import Objective, derivatives, first_score, n_scores
+from fedleak.models.boosting.growth import LEAF, BestGain, Gradients, GrownTree, Rule, grow, leaf_weight
+from fedleak.models.boosting.losses import Objective, derivatives, first_score, n_scores, randomised
 from fedleak.models.boosting.plain_owner import PlainOwner
 
 
@@ -52,20 +52,35 @@ class Sampling:
 
 
 class Booster:
-    """The labels' side of a training: scores of all rows, and what the next tree has to reduce."""
+    """The labels' side of a training: scores of all rows, and what the next tree has to reduce.
+
+    With ``shown`` labels trees are grown on those alone, and their leaves are fitted to the true ones apart (after
+    Grafting-LDP, Takahashi et al. 2023): nothing that a partner is told depends on a true label.
+    """
 
     def __init__(
-        self, objective: Objective, labels: AnyArray, n_classes: int, *, fraction_bits: int, sampling: Sampling
+        self,
+        objective: Objective,
+        labels: AnyArray,
+        n_classes: int,
+        *,
+        fraction_bits: int,
+        sampling: Sampling,
+        shown: AnyArray | None = None,
     ) -> None:
-        self.objective, self.labels = objective, labels
+        self.objective = objective
         self.fraction_bits, self.sampling = fraction_bits, sampling
         self.first_score = first_score(objective, labels)
         self.scores = np.full((len(labels), n_scores(objective, n_classes)), self.first_score)
+        self._grown_on = labels if shown is None else shown
+        self._fitted = None if shown is None else _Fitted(objective, labels, self.scores.copy())
         self._g = self._h = self.scores
 
     def start_round(self) -> None:
         """All trees of a round have their gradients from the scores that it began with."""
-        self._g, self._h = derivatives(self.objective, self.scores, self.labels)
+        self._g, self._h = derivatives(self.objective, self.scores, self._grown_on)
+        if self._fitted is not None:
+            self._fitted.start_round()
 
     def gradients(self, score: int, rng: np.random.Generator) -> Gradients:
         factors = self.sampling.factors(self._g[:, score], rng)
@@ -73,9 +88,33 @@ class Booster:
         h = encode(factors * self._h[:, score], self.fraction_bits)
         return Gradients(g, h, np.asarray(factors > 0, dtype=bool), self.fraction_bits)
 
-    def add(self, tree: GrownTree, score: int) -> None:
+    def add(self, tree: GrownTree, score: int, rule: Rule) -> None:
         for leaf, rows in tree.rows_of_leaf.items():
             self.scores[rows, score] += tree.weight[leaf]
+        if self._fitted is not None:
+            self._fitted.fit(tree, score, rule)
+
+
+class _Fitted:
+    """The scores that the model's leaves add up to, where those are fitted to other labels than trees are grown on."""
+
+    def __init__(self, objective: Objective, labels: AnyArray, scores: FloatArray) -> None:
+        self._objective, self._labels, self._scores = objective, labels, scores
+        self._g = self._h = scores
+
+    def start_round(self) -> None:
+        self._g, self._h = derivatives(self._objective, self._scores, self._labels)
+
+    def fit(self, tree: GrownTree, score: int, rule: Rule) -> None:
+        for leaf, rows in tree.rows_of_leaf.items():
+            g, h = float(self._g[rows, score].sum()), float(self._h[rows, score].sum())
+            tree.weight[leaf] = leaf_weight(g, h, rule)
+            self._scores[rows, score] += tree.weight[leaf]
+
+
+def shown_labels(labels: AnyArray, n_classes: int, epsilon: float, rng: np.random.Generator) -> AnyArray | None:
+    """What trees are grown on in place of the labels; None where that is the labels."""
+    return randomised(labels, n_classes, epsilon, rng) if epsilon else None
 
 
 def listed_candidates(
@@ -162,6 +201,7 @@ class CentralTraining:
     first_tree_alone: bool = False  # the first round uses the first part's columns only
     fraction_bits: int = 40
     sampling: Sampling = Sampling()
+    label_epsilon: float = 0.0  # 0: trees are grown on the labels as they are
 
 
 def train_centrally(
@@ -183,6 +223,7 @@ def train_centrally(
         training.n_classes,
         fraction_bits=training.fraction_bits,
         sampling=training.sampling,
+        shown=shown_labels(labels, training.n_classes, training.label_epsilon, rngs[0]),
     )
     trees = []
     for number in range(training.n_rounds):
@@ -196,7 +237,7 @@ def train_centrally(
             )
             owners = [PlainOwner(one.columns, one.candidates, gradients) for one in listings]
             grown = grow(owners, gradients, training.rule, BestGain(), tell_leaves=False)
-            booster.add(grown, score)
+            booster.add(grown, score, training.rule)
             trees.append(FinishedTree(grown, listings, score))
     return assembled(trees, booster, columns)
 

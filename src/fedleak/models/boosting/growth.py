@@ -225,9 +225,13 @@ def _split_level(
 
 
 def _end(tree: GrownTree, node: int, rows: IntArray, gradients: Gradients, rule: Rule) -> None:
-    """-rate G/(H + l2) (Chen and Guestrin 2016, eq. 5)."""
     total = gradients.sums(rows)
     unit = 2.0**gradients.fraction_bits
     g, h = float(total.g[0]) / unit, float(total.h[0]) / unit
-    tree.weight[node] = -rule.learning_rate * g / (h + rule.l2) if h + rule.l2 > 0 else 0.0
+    tree.weight[node] = leaf_weight(g, h, rule)
     tree.rows_of_leaf[node] = rows
+
+
+def leaf_weight(g: float, h: float, rule: Rule) -> float:
+    """-rate G/(H + l2) (Chen and Guestrin 2016, eq. 5)."""
+    return -rule.learning_rate * g / (h + rule.l2) if h + rule.l2 > 0 else 0.0

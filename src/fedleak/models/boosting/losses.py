@@ -75,5 +75,12 @@ def objective_for(wanted: str, labels: AnyArray) -> Objective:
     return objective
 
 
+def randomised(labels: AnyArray, n_classes: int, epsilon: float, rng: np.random.Generator) -> AnyArray:
+    """Randomised response of local privacy epsilon: a class stays with odds e^epsilon against each other one."""
+    moved = (labels + rng.integers(1, n_classes, size=len(labels))) % n_classes
+    stays = rng.random(len(labels)) < np.exp(epsilon) / (np.exp(epsilon) + n_classes - 1)
+    return np.where(stays, labels, moved).astype(labels.dtype)
+
+
 def _sigmoid(scores: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)), dtype=np.float64)

@@ -12,7 +12,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.whole.hooks import Defense
-from fedleak.defenses.guarded_trees import CoarseBins, FirstTreeAlone, PurityLimit
+from fedleak.defenses.guarded_trees import CoarseBins, FirstTreeAlone, NoisyLabels, PurityLimit
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
 from fedleak.papers.li2021.boosted_run import N_CLASSES, BoostedRun
 from fedleak.papers.li2021.printed import BREAST, IRIS, VEHICLE
@@ -27,6 +27,8 @@ DEFENSES: Mapping[str, Defense | None] = {
     "first-tree-alone": FirstTreeAlone(),
     "purity-limit 0.9": PurityLimit(),
     "purity-limit 0.7": PurityLimit(share=0.7),
+    "noisy-labels 1": NoisyLabels(),
+    "noisy-labels 3": NoisyLabels(epsilon=3.0),
     "coarse-bins": CoarseBins(),
 }
 

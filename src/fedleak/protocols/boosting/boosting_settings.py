@@ -26,6 +26,7 @@ PUBLIC = (  # settings that are facts as they are
     "goss",
     "reveal_feature",
     "tell_leaves",
+    "label_epsilon",
     "first_tree_alone",
     "packed",
     "unit_box",
@@ -52,6 +53,10 @@ class SecureBoostSettings(Settings):
     goss: bool = setting(False, "grow on rows of large gradients and a few of the others (lossy)")
     goss_top: float = setting(0.2, "goss: share of rows with the largest gradients", unit="0 to 1")
     goss_other: float = setting(0.1, "goss: share of rows drawn from the others", unit="0 to 1")
+    label_epsilon: float = setting(
+        0.0,
+        "trees grow on labels under randomised response of this privacy, leaves fit the true ones; 0: off",
+    )
     first_tree_alone: bool = setting(False, "the label holder grows the first round's trees on its own columns")
     reveal_feature: bool = setting(True, "partners tell the column of each candidate, as FATE does; thresholds never")
     tell_leaves: bool = setting(True, "partners are told the leaf of every row, as in FATE 2; nothing needs it")
@@ -97,7 +102,7 @@ class SecureBoostSettings(Settings):
         for name in ("learning_rate", "row_share", "column_share", "goss_top", "goss_other"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(f"{name} must be above 0 and finite; got {getattr(self, name)}")
-        for name in ("l2", "min_gain", "min_child_weight"):
+        for name in ("l2", "min_gain", "min_child_weight", "label_epsilon"):
             if not 0 <= getattr(self, name) < inf:
                 raise InputError(f"{name} must be 0 or more and finite; got {getattr(self, name)}")
         for name in ("row_share", "column_share"):

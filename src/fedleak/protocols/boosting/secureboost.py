@@ -25,7 +25,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.crypto import CIPHERS
 from fedleak.models.boosted_model import BoostedModel
-from fedleak.models.boosting.booster import Booster, FinishedTree, assembled
+from fedleak.models.boosting.booster import Booster, FinishedTree, assembled, shown_labels
 from fedleak.models.boosting.growth import Owner, grow
 from fedleak.models.boosting.losses import objective_for
 from fedleak.models.boosting.plain_owner import PlainOwner
@@ -150,12 +150,16 @@ def _members(
 ) -> tuple[LabelHolder, list[Partner]]:
     labels = np.asarray(parties[0].train.labels)
     objective = objective_for(settings.objective, labels)
+    if objective == "squared" and settings.label_epsilon:
+        raise InputError("label_epsilon must be 0 where labels are numbers: randomised response is for classes")
+    n_classes = 1 if objective == "squared" else int(labels.max()) + 1
     booster = Booster(
         objective,
         labels,
-        1 if objective == "squared" else int(labels.max()) + 1,
+        n_classes,
         fraction_bits=settings.fraction_bits,
         sampling=settings.sampling,
+        shown=shown_labels(labels, n_classes, settings.label_epsilon, actors[0].rng),
     )
     key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
     holder = LabelHolder(parties[0], actors[0], settings, key, booster)
@@ -191,7 +195,7 @@ def _one_tree(
         offered = partner.actor.send(boosting.CANDIDATES, holder.actor, partner.start_tree(holder.key.public, sent))
         owners.append(RemoteOwner(holder, partner, number, len(offered.values)))
     grown = grow(owners, holder.gradients, settings.rule, holder, tell_leaves=settings.tell_leaves)
-    holder.booster.add(grown, score)
+    holder.booster.add(grown, score, settings.rule)
     for node, choice in enumerate(grown.choices):
         if choice is not None and choice.owner == 0:
             holder.keep_split(number, node, own, choice.candidate)
