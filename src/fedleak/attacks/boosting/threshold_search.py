@@ -67,12 +67,6 @@ class PrintedThresholdSearch(ThresholdSearch):
     summary = "finds a partner's split points node by node, as algorithm 1 of the paper is printed"
     reference = Reference("li2021", "section 5.2, algorithm 1")
 
-    @classmethod
-    def predict(cls, facts: Facts) -> Prediction:
-        if facts.of(BoostingFacts).reveal_feature is False:
-            return Prediction(Verdict.UNKNOWN, ("algorithm 1 needs to be told the column of each node",))
-        return super().predict(facts)
-
     def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
         return printed_search(
             known.shapes,
