@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.predictions.equality_bayes import LEAST_SPREAD, prior_of_columns
-from fedleak.attacks.predictions.prediction_case import PredictionCase
+from fedleak.attacks.predictions.prediction_case import PredictionCase, counted_unknowns
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.models.inversion.counted_columns import counted_columns
-from fedleak.models.tree_models import ForestModel, TreeModel
 
 N_DRAWS = 128
 
@@ -32,9 +30,7 @@ class UnknownColumns:
 
 
 def columns_of(case: PredictionCase, rng: np.random.Generator) -> UnknownColumns:
-    model = case.model
-    trees = model.trees if isinstance(model, ForestModel) else (model,) if isinstance(model, TreeModel) else ()
-    counted = counted_columns(trees, case.unknown_positions) if trees else None
+    counted = counted_unknowns(case)
     if counted is None:
         return _like_own(case, rng)
     return UnknownColumns(

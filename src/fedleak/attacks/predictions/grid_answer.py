@@ -3,7 +3,7 @@
 The steps are what the adversary is declared to know. Cells start with given answers; rows for which the grid has
 solutions take theirs. Of several, how likely each is is learnt from all rows together: a column's values have a
 distribution, which is the same in every row, and wrong solutions scatter (expectation maximisation over the columns'
-histograms, which start as the histogram of all of the adversary's own columns).
+histograms). They start as the training rows that trees counted say, or as the histogram of all own columns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import numpy as np
 
 from fedleak.attacks.predictions.equality_bayes import on_unit_interval
 from fedleak.attacks.predictions.equality_projection import project_to_box
-from fedleak.attacks.predictions.prediction_case import PredictionCase
+from fedleak.attacks.predictions.prediction_case import PredictionCase, counted_unknowns
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Status
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.core.payload import ScalarValue
+from fedleak.models.inversion.counted_columns import ColumnHistogram
 from fedleak.models.inversion.equations import ScoreEquations, numerical_rank
 from fedleak.models.inversion.grid_solution import GridSolutions
 from fedleak.models.inversion.whole_equations import Grid
@@ -29,7 +30,7 @@ class GridAnswer:
     def __init__(self, case: PredictionCase, grid: Grid, values: FloatArray, intervals: FloatArray) -> None:
         self.values, self.intervals = values.copy(), intervals.copy()
         self._case, self._grid = case, grid
-        self._own = on_unit_interval(case.own)
+        self._prior = prior_histograms(case, grid)
         self._n_solutions = np.zeros(len(case.ids), dtype=np.int64)
         self._whole = np.zeros(len(case.ids), dtype=np.bool_)  # rows whose every cell is determined
         self._listed, self._tried = True, False
@@ -42,7 +43,7 @@ class GridAnswer:
         if not len(found.rows):
             return
         self._listed &= found.listed
-        weights = solution_weights(found.rows, found.points, self._own)
+        weights = solution_weights(found.rows, found.points, self._prior)
         rows, starts, counts = np.unique(found.rows, return_index=True, return_counts=True)
         on_grid = np.ix_(rows, np.flatnonzero(self._grid.stepped))
         self.values[on_grid] = np.add.reduceat(found.points * weights[:, None], starts)
@@ -139,24 +140,46 @@ def _step(column: KnownColumn | None) -> float | None:
 
 N_BINS = 32
 N_ITERATIONS = 8  # few: a histogram that is driven on grows spikes
-PRIOR_ROWS = 50.0  # the own columns' histogram counts as many rows
+OWN_ROWS, COUNTED_ROWS = 50.0, 500.0  # the first histogram counts as many rows: that of own columns, and a counted one
+LEAST_COUNT = 1e-3  # of a bin, as a share of an even one: nothing is ruled out
+FINEST = 10_000  # steps of a column; of a finer one the steps at the borders do not matter
 
 
-def solution_weights(rows: IntArray, points: FloatArray, own: FloatArray) -> FloatArray:
-    """(solutions,), summing to one over each row; ``rows`` is ascending, all values are on the unit interval."""
+def prior_histograms(case: PredictionCase, grid: Grid) -> FloatArray:
+    """(stepped columns, bins), in rows: how a column's values spread before a prediction is looked at."""
+    counted = counted_unknowns(case)
+    if counted is None:
+        pooled = np.bincount(_bins(on_unit_interval(case.own)).ravel(), minlength=N_BINS) + 1.0
+        return np.broadcast_to(OWN_ROWS * pooled / pooled.sum(), (int(grid.stepped.sum()), N_BINS))
+    return np.stack([_counted_bins(counted[j], int(grid.steps[j])) for j in np.flatnonzero(grid.stepped)])
+
+
+def _counted_bins(column: ColumnHistogram, n_steps: int) -> FloatArray:
+    """A value stands for all up to half a step from it, as thresholds lie between values."""
+    n_cells = min(n_steps, FINEST)
+    edges = np.clip((np.arange(n_cells + 2) - 0.5) / n_cells, 0.0, 1.0)
+    mass = np.diff(column.below(edges))
+    shares = np.bincount(_bins(np.arange(n_cells + 1) / n_cells), mass, N_BINS) + LEAST_COUNT / N_BINS
+    return np.asarray(COUNTED_ROWS * shares / shares.sum())
+
+
+def solution_weights(rows: IntArray, points: FloatArray, prior: FloatArray) -> FloatArray:
+    """(solutions,), summing to one over each row; ``rows`` is ascending, all values are on the unit interval.
+
+    ``prior`` (columns, bins) are the histograms to begin with, in rows.
+    """
     _, starts, owner = np.unique(rows, return_index=True, return_inverse=True)
     weights = np.ones(len(rows))
     if len(starts) == len(rows):
         return weights
     bins = _bins(points)
-    prior = np.bincount(_bins(own).ravel(), minlength=N_BINS) + 1.0
-    prior = PRIOR_ROWS * prior / prior.sum()
-    share = np.broadcast_to(prior / PRIOR_ROWS, (points.shape[1], N_BINS))
+    share = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(N_ITERATIONS):
         likelihood = sum(np.log(share[j])[bins[:, j]] for j in range(points.shape[1]))
         likelihood = np.exp(likelihood - np.maximum.reduceat(likelihood, starts)[owner])
         weights = likelihood / np.bincount(owner, likelihood)[owner]
-        counts = np.stack([np.bincount(bins[:, j], weights, N_BINS) for j in range(points.shape[1])]) + prior
+        seen = np.stack([np.bincount(bins[:, j], weights, N_BINS) for j in range(points.shape[1])])
+        counts = seen + prior
         share = counts / counts.sum(axis=1, keepdims=True)
     return weights
 

@@ -21,8 +21,10 @@ from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.models import opaque
 from fedleak.models.interpret import interpret
+from fedleak.models.inversion.counted_columns import ColumnHistogram, counted_columns
 from fedleak.models.model import Model, columns_of
 from fedleak.models.opaque import NOT_STORED, SERVICE, OpaqueModel
+from fedleak.models.tree_models import ForestModel, TreeModel
 from fedleak.protocols.prediction import vocabulary as prediction
 
 NOISE_DEVIATIONS = 6.0  # noise farther out is not reckoned with
@@ -136,6 +138,13 @@ class PredictionCase:
             evidence=evidence,
             why=why,
         )
+
+
+def counted_unknowns(case: PredictionCase) -> list[ColumnHistogram] | None:
+    """How the unknown columns spread by the training rows that a tree or forest counted; None where nothing was."""
+    model = case.model
+    trees = model.trees if isinstance(model, ForestModel) else (model,) if isinstance(model, TreeModel) else ()
+    return counted_columns(trees, case.unknown_positions) if trees else None
 
 
 def read_case(view: View) -> PredictionCase:

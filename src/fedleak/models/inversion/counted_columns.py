@@ -39,9 +39,17 @@ class ColumnHistogram:
     def _middles(self) -> FloatArray:
         return np.asarray((self.edges[:-1] + self.edges[1:]) / 2.0)
 
+    @property
+    def _cumulative(self) -> FloatArray:
+        found = np.concatenate([[0.0], np.cumsum(self.shares)])
+        return np.asarray(found / found[-1])
+
+    def below(self, values: FloatArray) -> FloatArray:
+        """The share of the column below each value."""
+        return np.asarray(np.interp(values, self.edges, self._cumulative))
+
     def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
-        cumulative = np.concatenate([[0.0], np.cumsum(self.shares)])
-        return np.asarray(np.interp(rng.random(size), cumulative / cumulative[-1], self.edges))
+        return np.asarray(np.interp(rng.random(size), self._cumulative, self.edges))
 
 
 def counted_columns(trees: Sequence[TreeModel], columns: IntArray) -> list[ColumnHistogram] | None:
