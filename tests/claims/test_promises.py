@@ -19,6 +19,7 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Slice
 from fedleak.core.whole.randomness import Randomness
 from fedleak.defenses.changed_settings import LargerBatch
+from fedleak.defenses.inexact_sharing import SelectiveSharing
 from fedleak.deviations.packed_products import PackedProducts
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.testing.claims import wrong_cells
@@ -263,6 +264,23 @@ def test_rows_that_are_in_several_sums_are_not_counted_twice():
     guess, _ = products_of(tables, ("a",), "b+c", batch_size=4, shuffled=(), rounds=60, initialisation="normal")
     assert guess.status is not Status.RECOVERED
     assert "directions are determined" in guess.why or "several of the sums" in guess.why
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_entries_that_one_of_several_parties_left_out_do_not_show(seed):
+    """Each sends its larger entry: the sum follows one linear map, of other rows in every column."""
+    rows = np.random.default_rng(seed).integers(0, 2, (6, 1))
+    first, second = np.hstack([rows, np.zeros((6, 1))]), np.hstack([np.zeros((6, 1)), rows])
+    first[0, 1] = second[0, 0] = 1.0
+    tables = {"a": horizontal.binary(4, 2, 1), "b": first, "c": second}
+    settings = HorizontalLogisticSettings(rounds=12, learning_rate=0.01, batch_size=0, initialisation="normal")
+    federation = horizontal.federation(tables, settings)
+    played = play(federation, Randomness.published(seed), defense=SelectiveSharing())
+    for name in ("column-products", "binary-records"):
+        attack = ATTACKS.get(name)
+        attempt = played.attempt(attack, ("a",), Secret(attack.produces, "b+c"), isolated=False)
+        assert attempt.guess.status is not Status.RECOVERED
+        assert not attempt.guess.certificate
 
 
 def test_one_update_of_a_recurring_batch_gives_a_single_columns_products():

@@ -160,6 +160,17 @@ def test_a_budget_of_records_is_kept_and_told():
     assert "budget" in guess.why
 
 
+@pytest.mark.parametrize(("epsilon", "coverage"), [(0.3, 0.5), (0.01, 0.0), (0.02, 1.0)])
+def test_a_bracket_that_is_still_wide_is_not_proved(epsilon, coverage):
+    """Its middle is told, which the service never answered for."""
+    federation = boosted(TWO, enrolled_records=True, record_budget=12)
+    attack = ThresholdSearch(epsilon=epsilon)
+    guess, _, _ = attacked(federation, attack, SecretKind.THRESHOLDS, knowledge=ranges(federation))
+    assert np.isfinite(guess.values).all()
+    assert guess.evidence["coverage"] == coverage
+    assert bool(guess.certificate) == (coverage == 1.0)
+
+
 @pytest.mark.parametrize("defense", [None, NoisyThresholds(sigma=0.1)])
 def test_intervals_hold_every_cell_and_bins_narrow_them(defense):
     federation = numbers_as_labels(boosted(TWO, enrolled_records=True, n_trees=4))

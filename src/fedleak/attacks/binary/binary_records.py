@@ -16,10 +16,10 @@ from fedleak.attacks.binary.column_products import (
     ROUNDS_SAFELY,
     TRUSTED_ERROR,
     Products,
-    counted_twice,
     evidence_of,
     observed_products,
     status_of,
+    unlike_sums,
 )
 from fedleak.attacks.binary.completed_rows import (
     Coding,
@@ -81,10 +81,10 @@ class BinaryRecords(Attack):
         coding = own_coding(view, seen.n_columns)
         solved = [_solve(group, coding, Budget(self.nodes // len(groups))) for group in groups]
         found = _combined(view, solved, evidence)
-        twice = counted_twice(groups, seen)
-        if found.status is not Status.RECOVERED or not twice:
+        unlike = unlike_sums(groups, seen)
+        if found.status is not Status.RECOVERED or not unlike:
             return found
-        return replace(found, status=Status.PARTIAL, why=twice, certificate="")
+        return replace(found, status=Status.PARTIAL, why=unlike, certificate="")
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:

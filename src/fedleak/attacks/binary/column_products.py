@@ -53,8 +53,8 @@ class ColumnProducts(Attack):
             values = np.sum(told, axis=0) / counted
         if status is Status.RECOVERED and not np.isfinite(values).all():
             status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
-        if status is Status.RECOVERED and (twice := counted_twice(groups, seen)):
-            status, why = Status.PARTIAL, twice
+        if status is Status.RECOVERED and (unlike := unlike_sums(groups, seen)):
+            status, why = Status.PARTIAL, unlike
         if any(group.in_part is not None for group in groups):
             why = f"{why}; {in_part(sum(g.fit.rank for g in groups), sum(g.fit.needed for g in groups))}"
         ids = np.arange(seen.n_columns)
@@ -87,8 +87,11 @@ def status_of(groups: list[Products]) -> tuple[Status, str]:
     return Status.RECOVERED, f"{pairs} rounds determine every row of α and β"
 
 
-def counted_twice(groups: list[Products], seen: Observations) -> str:
-    """Who has fewer batches than others is in several groups with the same rows; how much of a sum is whose is open."""
+def unlike_sums(groups: list[Products], seen: Observations) -> str:
+    """Why sums are not of the same rows. Who has fewer batches than others is in several groups with the same rows; how
+    much of a sum is whose is open. An entry that one of several parties left out does not show in their sum."""
+    if seen.withheld and len(seen.outsiders) > 1:
+        return "of several parties outside each sends some entries alone: which rows an entry is a sum of stays open"
     if sum(group.n_rows for group in groups) == seen.n_rows:
         return ""
     batches = " and ".join(str(len(outsider.batch_sizes)) for outsider in seen.outsiders)

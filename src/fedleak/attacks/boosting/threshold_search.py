@@ -116,7 +116,8 @@ def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
         intervals=brackets[:, None, :],
         evidence={name: value for name, value in evidence.items() if value is not None},
         why=why if not asked.spent else f"{why}; then the service's budget was spent",
-        certificate=ANSWERED if found.any() else "",
+        # Of a bracket that is still wide the middle is told, and nothing proves that.
+        certificate=ANSWERED if told.any() and found[told].all() else "",
     )
 
 
