@@ -17,6 +17,7 @@ from fedleak.core.version import __version__
 
 if TYPE_CHECKING:
     from fedleak.adapters.own_model import audit_model
+    from fedleak.adapters.torch_gradient import save_gradient
     from fedleak.core.report import Report
     from fedleak.door.attacking import attack
     from fedleak.door.audits import audit
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
     from fedleak.door.reports import load_report
     from fedleak.recorder import Recorder
 
-__all__ = ["Check", "Recorder", "Report", "__version__", "attack", "audit", "audit_model", "check", "load_report"]
+__all__ = [
+    "Check",
+    "Recorder",
+    "Report",
+    "__version__",
+    "attack",
+    "audit",
+    "audit_model",
+    "check",
+    "load_report",
+    "save_gradient",
+]
 
 _PLACES = {
     "Check": "fedleak.door.checking",
@@ -35,6 +47,7 @@ _PLACES = {
     "audit_model": "fedleak.adapters.own_model",
     "check": "fedleak.door.checking",
     "load_report": "fedleak.door.reports",
+    "save_gradient": "fedleak.adapters.torch_gradient",
 }
 
 

@@ -88,7 +88,12 @@ def sketch_federation(scenario: Scenario) -> Federation:
 
 def sketch_facts(scenario: Scenario) -> tuple[PartyFacts, ...]:
     """The parties as the scenario declares them; a number of columns that it leaves open is unknown."""
-    return tuple(PartyFacts(spec.name, spec.role, _declared_columns(spec, scenario)) for spec in scenario.parties)
+    patches = scenario.partition.by == "patches"
+    pictures = PROTOCOLS.get(scenario.protocol).shaped_cells if patches else None
+    return tuple(
+        PartyFacts(spec.name, spec.role, _declared_columns(spec, scenario), pictures=pictures)
+        for spec in scenario.parties
+    )
 
 
 def _data_parties(scenario: Scenario) -> list[PartySpec]:

@@ -219,7 +219,8 @@ def targets(
     wide = [party.name for party in outside if party.n_features != 0]
     if kind in POOLED_COLUMNS:
         return [Secret(kind, together(wide))] if wide else []
-    return [Secret(kind, name) for name in wide]
+    other = {SecretKind.IMAGES: False, SecretKind.FEATURES: True}.get(kind)  # who holds columns has no pictures
+    return [Secret(kind, party.name) for party in outside if party.name in wide and party.pictures is not other]
 
 
 def plan_audit(scenario: Scenario, table: EncodedTable | None = None) -> tuple[PlannedRun, ...]:

@@ -17,7 +17,7 @@ from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.door.audits import PAGE, TRANSCRIPTS, carry_out
 from fedleak.door.frames import FrameOptions
-from fedleak.door.given import Given, GivenCapture, given
+from fedleak.door.given import Given, GivenCapture, given, is_gradient
 from fedleak.door.reports import REPORT
 from fedleak.report import json_format, terminal
 
@@ -33,8 +33,10 @@ class Source:
     repeats: int | None = None
 
     def given(self) -> Given | GivenCapture:
+        if self.transcript is None and is_gradient(self.scenario):
+            return GivenCapture(Path(self.scenario), self.truth, self.attacks)
         if self.transcript is None and self.truth is not None:
-            raise InputError("--truth must go with --transcript; a scenario brings its own data")
+            raise InputError("--truth must go with --transcript, or with a gradient; a scenario brings its own data")
         if self.transcript is None:
             return given(self.scenario, FrameOptions(), attacks=self.attacks or None)
         if self.scenario is not None:

@@ -39,7 +39,9 @@ def app(context: click.Context) -> None:
 @app.command()
 @click.argument("scenario", type=PATH, required=False)
 @click.option("--transcript", type=PATH, help="Audit a run that was captured elsewhere, in place of a scenario.")
-@click.option("--truth", type=PATH, help="What the captured run is checked against: a truth folder or a CSV file.")
+@click.option(
+    "--truth", type=PATH, help="What the captured run is checked against: a truth folder, a CSV or an .npz file."
+)
 @click.option("--attack", "attacks", multiple=True, help="Only this attack; may be given several times.")
 @click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
 @json_option

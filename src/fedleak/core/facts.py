@@ -28,6 +28,7 @@ class PartyFacts:
     n_features: int | None = None
     score_noise: float | None = None  # where it is not what ``Facts`` has for all
     n_rows: int | None = None  # where parties hold rows of their own
+    pictures: bool | None = None  # whether what it holds of a row is a picture, or columns
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.frames import Adversaries, FrameOptions, Parties
-from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given
+from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
 from fedleak.door.reports import REPORT
 from fedleak.report import html, json_format
 from fedleak.storage.capture_and_truth import DiskSink
@@ -58,6 +58,7 @@ def audit(
     debugger.
 
     ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
+    So is ``scenario`` where it is the path of one gradient, an .npz file (docs/gradients.md).
 
     With a data frame: ``parties`` says who holds what (columns by name, their number, or a share), ``labels`` which of
     them holds ``target``: the first by default. Every party is an adversary unless ``adversaries`` names some. Further
@@ -65,6 +66,8 @@ def audit(
     """
     key = None if run_key is None else RunKey.from_text(run_key)
     options = FrameOptions(target, parties, labels, protocol, adversaries, settings)
+    if transcript is None and is_gradient(scenario):
+        transcript, scenario = scenario, None
     wanted = (
         given(scenario, options, defenses, attacks)
         if transcript is None and truth is None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from fedleak.auditing.captured_audit import plan_captured
 from fedleak.auditing.planner import PlannedRun, plan_audit
@@ -90,6 +90,11 @@ def given(
     if changed is not found.scenario:
         check_scenario(changed)
     return replace(found, scenario=changed)
+
+
+def is_gradient(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """A file with one gradient in place of a scenario."""
+    return isinstance(source, str | os.PathLike) and Path(source).suffix == ".npz"
 
 
 def check_lists(**given: object) -> None:

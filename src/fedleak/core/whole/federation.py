@@ -65,7 +65,8 @@ class Party:
 
     @property
     def facts(self) -> PartyFacts:
-        return PartyFacts(self.name, self.role, len(self.columns), n_rows=len(self.train.ids))
+        pictures = self.train.features.ndim > 2
+        return PartyFacts(self.name, self.role, len(self.columns), n_rows=len(self.train.ids), pictures=pictures)
 
 
 @dataclass(frozen=True, eq=False)

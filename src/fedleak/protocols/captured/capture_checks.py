@@ -14,6 +14,7 @@ from fedleak.core.steps import FEATURES, RecordName
 from fedleak.core.transcript import Record
 from fedleak.core.whole.run import Captured
 from fedleak.protocols import vocabularies
+from fedleak.protocols.captured.network_checks import check_networks
 from fedleak.protocols.captured.sound_values import released_steps, unsound, unsound_message
 from fedleak.protocols.linear.vocabulary import BATCH, OWN_GRADIENT, WEIGHTS
 
@@ -24,6 +25,7 @@ A_VALUE_A_COLUMN = (WEIGHTS, OWN_GRADIENT)
 def check_capture(captured: Captured, path: Path) -> None:
     _check_parties(captured, path)
     _check_messages(captured, path)
+    check_networks(captured, path)
     tables = {}
     known = tuple(name for words in vocabularies() for name in words.records)
     for party, records in captured.locals.items():

@@ -25,6 +25,7 @@ from fedleak.core.whole.run import Captured, Run, Sink
 from fedleak.protocols import vocabularies
 from fedleak.protocols.captured.capture_checks import check_capture
 from fedleak.protocols.captured.derived_truth import derived_truth, without_weights
+from fedleak.protocols.captured.gradient_file import ENDING, captured_gradient
 from fedleak.protocols.captured.holdings import Holdings, holdings_of
 from fedleak.protocols.captured.inference import inferred
 from fedleak.protocols.captured.truth_file import read_truth
@@ -38,7 +39,7 @@ WITH_TRUTH = "a captured run: one run, checked against the truth that was given"
 
 @dataclass(frozen=True)
 class CapturedSettings(Settings):
-    transcript: str = setting("", "the folder of the transcript")
+    transcript: str = setting("", "the folder of the transcript, or a file with one gradient")
     truth: str = setting("", "the truth: a folder that a Recorder wrote, or a CSV file; unchecked without one")
 
 
@@ -52,7 +53,7 @@ def opened(transcript: str) -> Opened:
     """The transcript with what it holds; read again only where the folder has changed."""
     path = Path(transcript).absolute()
     try:
-        found = (path / HEADER).stat()
+        found = (path if path.suffix == ENDING else path / HEADER).stat()
         return _opened(path, found.st_mtime_ns, found.st_ino)
     except OSError:
         return _opened(path, 0, 0)  # which says what is wrong
@@ -60,7 +61,7 @@ def opened(transcript: str) -> Opened:
 
 @lru_cache(maxsize=2)
 def _opened(path: Path, _changed: int, _number: int) -> Opened:
-    captured = load_capture(path)
+    captured = captured_gradient(path) if path.suffix == ENDING and not path.is_dir() else load_capture(path)
     check_capture(captured, path)
     return Opened(captured, holdings_of(captured))
 

@@ -1,4 +1,5 @@
-"""The truth about a captured run, from a folder as a ``Recorder`` writes it, or from a CSV file.
+"""The truth about a captured run, from a folder as a ``Recorder`` writes it, from a CSV file, or from an .npz archive
+of one party's rows.
 
 A CSV file has a column ``id`` with the row ids of the transcript, perhaps a column ``label`` of the one party with
 labels, and columns of the parties: ``bank:income``, or ``income`` where the transcript says whose it is.
@@ -21,8 +22,10 @@ from fedleak.core.payload import Scalar, Table
 from fedleak.core.steps import DATA_ROLES, FEATURES, Role
 from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.data.sources.binary_files import PEAK_BYTE, read_arrays, samples
 from fedleak.data.sources.text_files import existing_file, read_delimited
 from fedleak.protocols.captured.holdings import rows_sent
+from fedleak.protocols.captured.network_checks import WHOLE, networks_in
 from fedleak.protocols.linear.vocabulary import BATCH
 from fedleak.protocols.prediction.vocabulary import COLUMNS, REQUEST
 from fedleak.storage.capture_and_truth import load_truth
@@ -36,12 +39,13 @@ EXACT = 2.0**53  # beyond, numbers of a file are no longer told apart
 
 
 def read_truth(path: Path, captured: Captured) -> Truth:
-    found = load_truth(path) if path.is_dir() else _from_csv(path, captured)
+    found = load_truth(path) if path.is_dir() else _from_file(path, captured)
     names = {party.name for party in captured.transcript.facts.parties}
     for secret in found.secrets:
         if secret.kind in (SecretKind.FEATURES, SecretKind.LABELS) and secret.owner not in names:
             raise DataError(f"{path}: the truth must be about parties of the transcript; got {secret.owner!r}")
     _check_rows(path, found, captured)
+    _check_shapes(path, found, captured)
     _check_classes(path, found, captured.transcript.facts)
     return found
 
@@ -74,6 +78,47 @@ def _check_rows(path: Path, truth: Truth, captured: Captured) -> None:
                     f"{path}: the truth must have the {secret} for every row of {step}, under the transcript's row "
                     f"ids; row {missing[0]} is not there"
                 )
+
+
+def _check_shapes(path: Path, truth: Truth, captured: Captured) -> None:
+    """Rows are what their party's network takes, channels last where they are pictures."""
+    taken = networks_in(captured)
+    for secret in truth.secrets:
+        network = taken.get(secret.owner, taken.get(WHOLE))
+        if network is None or secret.kind not in (SecretKind.FEATURES, SecretKind.IMAGES):
+            continue
+        shape = truth.of(secret).cell_shape
+        if shape != network.cell_shape:
+            raise DataError(
+                f"{path}: rows of {secret.owner} must be of shape {network.cell_shape}, as its network takes them; "
+                f"got {shape}"
+            )
+
+
+def _from_file(path: Path, captured: Captured) -> Truth:
+    return _from_archive(path, captured) if path.suffix == ".npz" else _from_csv(path, captured)
+
+
+def _from_archive(path: Path, captured: Captured) -> Truth:
+    """Rows of the one active party, numbered from 0: ``x``, pictures (channels last, bytes or 0 to 1) or a table, and
+    perhaps ``y``, their labels."""
+    rows, labels, _ = samples(path, read_arrays(path))
+    holder = _label_holder(path, captured.transcript.facts)
+    ids = np.arange(len(rows), dtype=np.int64)
+    cells = rows / PEAK_BYTE if rows.dtype == np.uint8 else rows.astype(np.float64)
+    if not np.isfinite(cells).all():
+        raise DataError(f"{path}: x must have a number in every cell; some are missing")
+    secrets: dict[Secret, SecretValues] = {}
+    if cells.ndim > 2:
+        pictures = cells if cells.ndim == 4 else cells[..., None]
+        secrets[Secret(SecretKind.IMAGES, holder)] = SecretValues(ids, (), pictures, np.array([0.0, 1.0]))
+    else:
+        names = tuple(f"x{i}" for i in range(cells.shape[1]))
+        secrets[Secret(SecretKind.FEATURES, holder)] = SecretValues.spanning(ids, names, cells)
+    if labels is not None:
+        column = np.asarray(labels, dtype=np.float64).reshape(len(ids), 1)
+        secrets[Secret(SecretKind.LABELS, holder)] = SecretValues.spanning(ids, (LABEL,), column)
+    return Truth(secrets)
 
 
 def _from_csv(path: Path, captured: Captured) -> Truth:

@@ -88,6 +88,7 @@ class HorizontalNetwork(Protocol):
     named_steps = frozenset(
         {
             OWN_DATA,
+            networks.ROW_IDS,
             networks.PARTICIPANTS,
             networks.NETWORK,
             networks.OWN_BATCH,
@@ -114,6 +115,8 @@ class HorizontalNetwork(Protocol):
         server = Actor(server_party.name, Role.SERVER, hooks, sink, randomness)
         actors = [Actor(party.name, party.role, hooks, sink, randomness) for party in parties]
         clients = [_Client(Worker(*both), settings) for both in zip(parties, actors, strict=True)]
+        for client in clients:
+            client.actor.publish(networks.ROW_IDS, Array(client.worker.party.train.ids))
         network = _first_network(parties, settings, server.rng)
         steps = ParameterSteps(settings.optimiser, _server_rate(settings))
         for number in range(settings.rounds):

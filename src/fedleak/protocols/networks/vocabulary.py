@@ -53,6 +53,7 @@ LAYER_GRADIENTS: Step[Tree] = Step(
     "the gradient of every layer of a party's network over a batch, to the server",
 )
 # Cut by rows.
+ROW_IDS: Step[Array] = Step("setup.network-rows", Phase.SETUP, ACTIVE, "how a client numbers its rows, public")
 NETWORK: Step[ModelSpec] = Step(
     "train.network", Phase.TRAIN, SERVER, "the network, public, in every round that it changed before"
 )
@@ -109,6 +110,7 @@ VOCABULARY = Vocabulary(
         EMBEDDINGS,
         EMBEDDING_GRADIENTS,
         LAYER_GRADIENTS,
+        ROW_IDS,
         NETWORK,
         PARTICIPANTS,
         OWN_BATCH,
