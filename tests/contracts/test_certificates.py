@@ -40,6 +40,7 @@ PROVING = {
     "binary-records",
     "bounded-score-labels",
     "claimed-residual-recovery",
+    "gradient-separation",
     "histogram-decoding",
     "residual-recovery",
     "residual-sign",

@@ -38,6 +38,14 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("rotation-matching", "fedleak.attacks.inversion.rotation_matching:RotationMatching"),
         Entry("rotation-matching-unnamed", "fedleak.attacks.inversion.rotation_matching:UnnamedRotationMatching"),
         Entry("arbiter-collusion", "fedleak.attacks.arbiter.arbiter_collusion:ArbiterCollusion"),
+        Entry(
+            "gradient-separation", "fedleak.attacks.networks.gradient_separation:GradientSeparation", ("cafe-direct",)
+        ),
+        Entry(
+            "picture-separation",
+            "fedleak.attacks.networks.picture_separation:PictureSeparation",
+            ("cafe-direct-pictures",),
+        ),
         Entry("average-inversion", "fedleak.attacks.inversion.average_inversion:AverageInversion"),
         Entry("equality-solving", "fedleak.attacks.predictions.equality_solving:EqualitySolving", ("esa",)),
         Entry(

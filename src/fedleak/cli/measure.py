@@ -117,6 +117,7 @@ def _shown(value: float | None) -> str:
 # By name: the module that measures, and what its ratios say.
 BENCHES = {
     "paillier": ("fedleak.bench.paillier_bench", "above 1: fedleak is faster"),
+    "cafe": ("fedleak.bench.cafe_bench", "above 1: solving is nearer, or sooner done, than descending"),
     "secureboost": ("fedleak.bench.secureboost_bench", "above 1: packed ciphertexts take less"),
     "stream": ("fedleak.bench.stream_bench", "bytes that passed, over the most memory that a process had"),
 }

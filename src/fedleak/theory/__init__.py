@@ -52,6 +52,9 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("li2021/section-5.2", "fedleak.theory.boosted_trees:ThresholdQuestions", ("li2021/algorithm-1",)),
         Entry("fedleak/sums-of-bins", "fedleak.theory.boosted_trees:SumsOfBins"),
         Entry("fedleak/members-of-nodes", "fedleak.theory.boosted_trees:MembersOfNodes"),
+        Entry("jin2021/theorem-1", "fedleak.theory.batch_separation:BatchesOfKnownRows"),
+        Entry("jin2021/theorem-2", "fedleak.theory.batch_separation:IndependentRowGradients"),
+        Entry("fedleak/separable-batches", "fedleak.theory.batch_separation:SeparableBatches"),
         Entry("luo2021/equality-threshold", "fedleak.theory.prediction_bounds:ExactEquations"),
     ],
 )

@@ -1,0 +1,1 @@
+"""From gradients of layered networks to what they were trained on."""
