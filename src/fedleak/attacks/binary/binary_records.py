@@ -22,17 +22,18 @@ from fedleak.attacks.binary.column_products import (
     unlike_sums,
 )
 from fedleak.attacks.binary.completed_rows import (
-    Coding,
     binary_columns,
     bounds_from_binary,
     certain_cells,
     has_parity,
     labels_of_rows,
-    own_coding,
     sure_parity,
 )
+from fedleak.attacks.binary.nearest_products import nearest_products
 from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.own_coding import Coding, decoded, own_coding
 from fedleak.attacks.binary.table_search import Budget
+from fedleak.attacks.binary.whole_number_table import whole_number_table
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
@@ -79,7 +80,7 @@ class BinaryRecords(Attack):
                 status = Status.UNDETERMINED
             return _silent(view, seen.n_rows, seen.n_columns + 1, status, why, evidence)
         coding = own_coding(view, seen.n_columns)
-        solved = [_solve(group, coding, Budget(self.nodes // len(groups))) for group in groups]
+        solved = [solve_group(group, coding, Budget(self.nodes // len(groups))) for group in groups]
         found = _combined(view, solved, evidence)
         unlike = unlike_sums(groups, seen)
         if found.status is not Status.RECOVERED or not unlike:
@@ -91,16 +92,24 @@ class BinaryRecords(Attack):
         return from_assessment(BinaryUniqueness.assess(facts), if_fails=Verdict.PARTIAL)
 
 
-def _solve(group: Products, coding: Coding, budget: Budget) -> _Solved:
+def solve_group(group: Products, coding: Coding, budget: Budget) -> _Solved:
     assert group.alpha is not None
     assert group.beta is not None
     shape = (group.n_rows, len(group.alpha) + 1)
     tolerance = EXACT_TO + 4 * group.fit.uncertainty if not group.needs_integers else ROUNDS_SAFELY
     if group.fit.uncertainty > TRUSTED_ERROR or (group.needs_integers and not group.integral):
-        return _nothing(shape, Status.UNDETERMINED, _uncertain(group))
-    among = coding.possible
+        return _of_nearest(group, coding, budget) or _nothing(shape, Status.UNDETERMINED, _uncertain(group))
+    if coding.whole.any() and not group.needs_integers:
+        solved = _of_whole_numbers(group, coding, tolerance, budget)
+        if solved is not None:
+            return solved
+    seen, told = group, decoded(group, coding)
+    group, among = told.products, told.columns
+    assert group.alpha is not None
+    assert group.beta is not None
     if not group.needs_integers:
-        among = among & has_parity(group.beta, group.alpha, tolerance)
+        tolerance = EXACT_TO + 4 * told.error
+        among = among & (has_parity(group.beta, group.alpha, tolerance) | np.isnan(group.beta))
     columns = binary_columns(group.alpha, group.n_rows, min(tolerance, ROUNDS_SAFELY), among)
     if not len(columns):
         return _nothing(shape, Status.NOT_IDENTIFIABLE, _no_binary_column(group, coding))
@@ -110,12 +119,44 @@ def _solve(group: Products, coding: Coding, budget: Budget) -> _Solved:
     if not found.tables:
         # That no 0/1 table has them says that the columns are no such ones, not what else they tell.
         return _nothing(shape, Status.UNDETERMINED, why, found.method)
-    return _filled(group, columns, found, why, coding)
+    return _filled(seen, group, columns, found, why, coding)
 
 
-def _filled(group: Products, columns: IntArray, found: BinaryTables, why: str, coding: Coding) -> _Solved:
-    """Put binary cells, labels and the bounded other columns into the table's shape, for every solution."""
-    tables = [_whole_rows(group, columns, table) for table in found.tables]
+def _of_nearest(group: Products, coding: Coding, budget: Budget) -> _Solved | None:
+    """A table that noise leaves likely: given, and not promised."""
+    assert group.alpha is not None
+    assert group.beta is not None
+    if not coding.possible.all():
+        return None
+    counts = nearest_products(group.alpha, group.n_rows, group.fit.uncertainty)
+    found = None if counts is None else binary_tables(counts, group.n_rows, budget)
+    if counts is None or found is None or found.outcome is not Outcome.UNIQUE:
+        return None
+    near = replace(group, alpha=counts.astype(np.float64))
+    rows, half_widths, _ = _whole_rows(near, near, np.arange(len(counts)), found.tables[0], coding)
+    why = f"{_uncertain(group)} one by one; the nearest that a table has are of this one, which noise leaves likely"
+    return _Solved(rows, half_widths, (), Status.PARTIAL, why, found.method)
+
+
+def _of_whole_numbers(group: Products, coding: Coding, tolerance: float, budget: Budget) -> _Solved | None:
+    """Columns of whole numbers from 0 on, by the lattice that they generate; None where it does not name a table."""
+    assert group.alpha is not None
+    assert group.beta is not None
+    columns = np.flatnonzero(coding.whole | coding.possible)
+    part = group.alpha[np.ix_(columns, columns)]
+    if float(np.abs(part - np.rint(part)).max()) > min(tolerance, ROUNDS_SAFELY):
+        return None
+    found = whole_number_table(np.rint(part).astype(np.int64), group.n_rows, budget)
+    why = f"{len(columns)} of {len(group.alpha)} columns hold whole numbers; {found.why}"
+    return _filled(group, group, columns, found, why, coding) if found.outcome is Outcome.UNIQUE else None
+
+
+def _filled(
+    seen: Products, group: Products, columns: IntArray, found: BinaryTables, why: str, coding: Coding
+) -> _Solved:
+    """Put binary cells, labels and the bounded other columns into the table's shape, for every solution. ``seen`` are
+    the products as columns are written, ``group`` those of zeros and ones."""
+    tables = [_whole_rows(seen, group, columns, table, coding) for table in found.tables]
     rows, half_widths, determined = tables[0]
     candidates = tuple(table for table, _, _ in tables) if len(tables) > 1 else ()
     if found.outcome is not Outcome.UNIQUE:
@@ -160,20 +201,27 @@ def _corroborated(rows: FloatArray, columns: IntArray, found: BinaryTables, codi
     return found.index_squared == 1 and by_labels and len(columns) >= ENOUGH_COLUMNS
 
 
-def _whole_rows(group: Products, columns: IntArray, table: IntArray) -> tuple[FloatArray, FloatArray, bool]:
+def _whole_rows(
+    seen: Products, group: Products, columns: IntArray, table: IntArray, coding: Coding
+) -> tuple[FloatArray, FloatArray, bool]:
     """The rows, how far each cell may be off, and whether that is next to nothing."""
-    assert group.alpha is not None
+    assert seen.alpha is not None
+    assert seen.beta is not None
     assert group.beta is not None
-    n_columns = len(group.alpha)
+    n_columns = len(seen.alpha)
     rows = np.full((len(table), n_columns + 1), np.nan)
     half_widths = np.zeros(rows.shape)
-    rows[:, columns] = table
-    rows[:, -1] = labels_of_rows(table, sure_parity(group.beta[columns], table.sum(axis=0)))
+    written = coding.low[columns] + (coding.high - coding.low)[columns] * table
+    rows[:, columns] = written
+    if coding.coded[columns].any():
+        rows[:, -1] = labels_of_rows(written, seen.beta[columns], EXACT_TO + 4 * seen.fit.uncertainty)
+    else:
+        rows[:, -1] = labels_of_rows(table, sure_parity(group.beta[columns], table.sum(axis=0)))
     others = np.setdiff1d(np.arange(n_columns), columns)
     if not len(others):
         return rows, half_widths, True
-    products, squares = group.alpha[np.ix_(columns, others)], group.alpha[others, others]
-    bounds = bounds_from_binary(table, products, squares, group.fit.uncertainty)
+    products, squares = seen.alpha[np.ix_(columns, others)], seen.alpha[others, others]
+    bounds = bounds_from_binary(written, products, squares, seen.fit.uncertainty)
     half_widths[:, others] = bounds.radius
     rows[:, others] = bounds.middle
     return rows, half_widths, bounds.determined

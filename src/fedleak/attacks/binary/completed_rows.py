@@ -13,24 +13,6 @@ import numpy as np
 
 from fedleak.attacks.binary.binary_table import binary_flaw
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
-from fedleak.core.steps import FEATURES
-from fedleak.core.view import View
-
-
-@dataclass(frozen=True, eq=False)
-class Coding:
-    """What the coalition's own rows, which have the same columns, say of how a column is written."""
-
-    possible: BoolArray  # no other value than 0 and 1 is among them
-    shown: BoolArray  # both are
-
-
-def own_coding(view: View, n_columns: int) -> Coding:
-    """Inner products alone do not tell 0/1 from other codes: a standardised column looks like one of ones only."""
-    tables = [view.table(FEATURES, name).values for name in view.coalition if FEATURES.name in view.names(name)]
-    own = np.vstack([np.zeros((0, n_columns)), *(np.asarray(table, dtype=np.float64) for table in tables)])
-    possible = ((own == 0) | (own == 1)).all(axis=0)
-    return Coding(possible, possible & (own == 0).any(axis=0) & (own == 1).any(axis=0))
 
 
 def binary_columns(alpha: FloatArray, n_rows: int, tolerance: float, among: BoolArray | None = None) -> IntArray:
@@ -81,7 +63,9 @@ DETERMINED = 1e-3
 WITHIN = 4.0  # standard errors of a product that a bound allows for
 
 
-def bounds_from_binary(rows: IntArray, products: FloatArray, squares: FloatArray, error: float = 0.0) -> Bounds:
+def bounds_from_binary(
+    rows: IntArray | FloatArray, products: FloatArray, squares: FloatArray, error: float = 0.0
+) -> Bounds:
     """Of columns z with known rowsᵀ z (``products``, a column each) and known |z|² (``squares``).
 
     z is the least-norm solution plus anything in the null space of the rows' columns whose norm fits |z|²: cell k may
@@ -116,13 +100,13 @@ def has_parity(beta: FloatArray, alpha: FloatArray, tolerance: float) -> BoolArr
 
 def with_parity(beta: FloatArray, ones: IntArray) -> IntArray:
     """Round β: a sum of α_ii signs has the parity of α_ii, so possible values are 2 apart."""
-    rounded: IntArray = (2 * np.rint((beta - ones) / 2)).astype(np.int64) + ones
+    rounded: IntArray = (2 * np.rint((np.nan_to_num(beta) - ones) / 2)).astype(np.int64) + ones
     return rounded
 
 
-def labels_of_rows(rows: IntArray, beta: FloatArray) -> FloatArray:
+def labels_of_rows(rows: IntArray | FloatArray, beta: FloatArray, slack: float = 0.0) -> FloatArray:
     """0/1 labels, NaN where the rows, or entries of β that are NaN, leave them open. Equal rows share their labels in
-    any order."""
+    any order. ``slack`` is what β may be off by."""
     rows, beta = rows[:, np.isfinite(beta)], beta[np.isfinite(beta)]
     distinct, group, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     system = distinct.T.astype(np.float64)
@@ -130,7 +114,7 @@ def labels_of_rows(rows: IntArray, beta: FloatArray) -> FloatArray:
     fixed = determined_unknowns(system)
     positives = np.rint((sums + sizes) / 2)
     labels = np.full(len(rows), np.nan)
-    if fixed.all() and not np.array_equal(system @ (2 * positives - sizes), beta):
+    if fixed.all() and not (np.abs(system @ (2 * positives - sizes) - beta) <= slack).all():
         return labels  # no labels fit: β is not that of these rows
     for kind in np.flatnonzero(fixed & (positives >= 0) & (positives <= sizes)):
         members = np.flatnonzero(group.ravel() == kind)
