@@ -8,7 +8,7 @@ import pytest
 from fedleak.core.errors import UnreadableModelError
 from fedleak.models.initial_parameters import initial_network
 from fedleak.models.layered_modules import layered_from_torch, parameter_names_of
-from fedleak.models.layered_torch import arrays_of, forward, gradients, tensors_of, vertical_gradients
+from fedleak.models.layered_torch import arrays_of, forward, gradients, tensors_of, vertical_gradients, with_statistics
 from fedleak.models.layers import Activation, Dropout, Linear
 
 torch = pytest.importorskip("torch")
@@ -56,6 +56,18 @@ def test_confidences_are_those_of_the_module_at_prediction():
     found = layered_from_torch(net, (1, 8, 8))
     expected = net(inputs).softmax(dim=1).detach().numpy()
     assert found.confidences(found.cells_of(inputs.numpy())) == pytest.approx(expected, abs=1e-6)
+
+
+def test_statistics_are_those_that_one_pass_over_all_rows_leaves():
+    net, (inputs, _) = module(), batch()
+    norm = net[3]
+    norm.momentum = 1.0  # the last batch alone
+    net(inputs)
+    found = with_statistics(layered_from_torch(module(), (1, 8, 8)), inputs.numpy())
+    assert found.parameters["4.running_mean"] == pytest.approx(norm.running_mean.numpy(), abs=1e-6)
+    assert found.parameters["4.running_var"] == pytest.approx(norm.running_var.numpy(), abs=1e-6)
+    plain = initial_network((3,), (Linear(2),), "torch", np.random.default_rng(0))
+    assert with_statistics(plain, np.zeros((2, 3))) is plain
 
 
 def test_from_layer_to_layer():

@@ -159,6 +159,23 @@ def outputs_of(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
         return np.asarray(torch.cat([forward(network, parameters, one, training=False) for one in batches]).numpy())
 
 
+def with_statistics(network: LayeredNetwork, inputs: FloatArray) -> LayeredNetwork:
+    """The network with the running statistics of these rows in every batch norm, as training would have left them."""
+    torch = load_torch("networks")
+    places = [place for place, layer in enumerate(network.layers) if isinstance(layer, BatchNorm)]
+    parameters, value, done = tensors_of(network.parameters, dtype="float64"), torch.tensor(np.asarray(inputs)), 0
+    found: dict[str, AnyArray] = {}
+    with torch.no_grad():
+        for place in places:
+            value, done = forward(network, parameters, value.double(), start=done, stop=place, training=False), place
+            others = [axis for axis in range(value.ndim) if axis != 1]
+            statistics = {"running_mean": value.mean(dim=others), "running_var": value.var(dim=others)}
+            for name, tensor in statistics.items():
+                parameters[f"{place}.{name}"] = tensor
+                found[f"{place}.{name}"] = tensor.numpy().astype(network.parameters[f"{place}.{name}"].dtype)
+    return network.with_parameters(found) if found else network
+
+
 def predicted(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
     """Confidences of rows as the network takes them."""
     from scipy.special import softmax

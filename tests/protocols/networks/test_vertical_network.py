@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,11 +14,15 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import InputError
 from fedleak.core.payload import Array, Tree
 from fedleak.core.steps import Role
+from fedleak.core.transcript import Transcript
 from fedleak.core.whole.federation import Party, Slice
 from fedleak.core.whole.hooks import Hook, HookKind
+from fedleak.core.whole.randomness import Randomness
+from fedleak.core.whole.run import Captured, Sink
 from fedleak.models.layered import layered_of
 from fedleak.models.layered_torch import arrays_of, tensors_of, vertical_gradients
 from fedleak.models.parameter_steps import ParameterSteps
+from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.networks import vocabulary as networks
 from network_runs import cut_pictures, cut_table
 
@@ -103,6 +108,40 @@ def test_a_fixed_network_is_sent_once_and_a_trained_one_learns():
     learnt = run(cut_table(n_rows=60, rounds=300, batch_size=20, trained=True, optimiser="adam", learning_rate=0.02))
     assert learnt.utility["train_accuracy"] > learnt.baselines["train_accuracy"] + 0.2
     assert fixed.utility["train_accuracy"] < learnt.utility["train_accuracy"]
+
+
+def test_a_network_with_batch_norm_is_judged_as_it_was_trained():
+    bottom = ("linear 6", "batch-norm", "activation relu", "linear 3")
+    changes = {"rounds": 300, "batch_size": 20, "trained": True, "optimiser": "adam", "learning_rate": 0.02}
+    learnt = run(cut_table(n_rows=60, bottom=bottom, **changes))
+    assert learnt.utility["train_accuracy"] > learnt.baselines["train_accuracy"] + 0.2
+
+
+class Forgetful(Sink):
+    """Keeps no payload, and counts which of them somebody else keeps."""
+
+    def __init__(self):
+        self.arrays = []
+
+    def message(self, message):
+        if message.step == networks.LAYER_GRADIENTS.name:
+            self.arrays += [weakref.ref(item.values) for item in message.payload.items.values()]
+
+    def record(self, party, record):
+        pass
+
+    def finish(self, facts):
+        return Captured(Transcript(facts, ()), {})
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_gradients_of_past_rounds_are_not_kept(trained):
+    federation, sink = cut_table(rounds=30, trained=trained), Forgetful()
+    protocol = PROTOCOLS.get(federation.protocol)()
+    facts = protocol.public_facts(federation, parties=federation.party_facts, n_rows=federation.n_rows)
+    protocol.run(federation, facts=facts, randomness=Randomness.published(0), hooks=(), sink=sink)
+    assert len(sink.arrays) == 30 * 2 * 4
+    assert sum(array() is not None for array in sink.arrays) <= 2 * 4
 
 
 def test_drawn_and_shuffled_batches():

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core.arrays import IntArray
+from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
 from fedleak.core.payload import Tree
 from fedleak.core.whole.federation import Party, Slice
 from fedleak.models.layered import LayeredNetwork
-from fedleak.models.layered_torch import outputs_of
+from fedleak.models.layered_torch import outputs_of, with_statistics
 from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.networks.network_settings import (
     CutSettings,
@@ -38,9 +38,17 @@ class CutNetwork:
 
     def predict(self, held: Sequence[Slice]) -> IntArray:
         """The classes of rows, from what each owner of a bottom holds of them."""
+        return np.asarray(np.argmax(outputs_of(self.top, self._joined(held)), axis=1))
+
+    def settled(self, held: Sequence[Slice]) -> CutNetwork:
+        """With the running statistics of these rows, which rounds do not collect."""
+        parts = zip(self.bottoms.items(), held, strict=True)
+        bottoms = {name: with_statistics(one, one.inputs_of(part.features)) for (name, one), part in parts}
+        return CutNetwork(bottoms, with_statistics(self.top, CutNetwork(bottoms, self.top)._joined(held)))
+
+    def _joined(self, held: Sequence[Slice]) -> FloatArray:
         parts = zip(self.bottoms.values(), held, strict=True)
-        joined = np.hstack([outputs_of(bottom, bottom.inputs_of(part.features)) for bottom, part in parts])
-        return np.asarray(np.argmax(outputs_of(self.top, joined), axis=1))
+        return np.hstack([outputs_of(bottom, bottom.inputs_of(part.features)) for bottom, part in parts])
 
 
 def drawn_bottom(party: Party, settings: CutSettings, rng: np.random.Generator) -> LayeredNetwork:

@@ -24,7 +24,7 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.models.layered import LayeredNetwork
-from fedleak.models.layered_torch import outputs_of
+from fedleak.models.layered_torch import outputs_of, with_statistics
 from fedleak.models.local_batch import loss_gradient
 from fedleak.models.parameter_steps import ParameterSteps
 from fedleak.protocols.actor import Actor, start_round
@@ -123,7 +123,9 @@ class HorizontalNetwork(Protocol):
             start_round([server, *actors], number)
             network = _one_round(server, clients, network, steps, settings)
         captured = sink.finish(facts)
-        useful = utility(_pooled(parties), [_pooled(parties)], lambda held: _predicted(network, held))
+        pooled = _pooled(parties)
+        settled = with_statistics(network, network.inputs_of(pooled.train.features))
+        useful = utility(pooled, [pooled], lambda held: _predicted(settled, held))
         return Run(captured.transcript, captured.locals, truth_of(parties), useful.figures, baselines=useful.baselines)
 
     @classmethod

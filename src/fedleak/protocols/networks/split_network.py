@@ -66,7 +66,8 @@ class SplitNetwork(Protocol):
         training.keep(networks.FINISHED)
         captured = sink.finish(facts)
         owners = [worker.party for worker in training.exchange.owners]
-        useful = utility(training.exchange.holder.party, owners, training.network.predict)
+        network = training.network.settled([party.train for party in owners])
+        useful = utility(training.exchange.holder.party, owners, network.predict)
         return Run(captured.transcript, captured.locals, truth_of(parties), useful.figures, baselines=useful.baselines)
 
     @classmethod

@@ -88,7 +88,8 @@ class VerticalNetwork(Protocol):
             training.run(rows)
         captured = sink.finish(facts)
         owners = [worker.party for worker in training.exchange.owners]
-        useful = utility(training.exchange.holder.party, owners, training.network.predict)
+        network = training.network.settled([party.train for party in owners])
+        useful = utility(training.exchange.holder.party, owners, network.predict)
         return Run(captured.transcript, captured.locals, truth_of(parties), useful.figures, baselines=useful.baselines)
 
     @classmethod
