@@ -26,6 +26,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("li2021/table5", "fedleak.papers.li2021.split_point_questions:Table5"),
         Entry("li2021/table6", "fedleak.papers.li2021.split_point_questions:Table6"),
         Entry("li2021/fig11", "fedleak.papers.li2021.split_point_questions:Fig11"),
+        Entry("li2021/scores-alone", "fedleak.papers.li2021.scores_alone:ScoresAlone"),
         Entry("li2021/histograms", "fedleak.papers.li2021.decoded_histograms:Histograms"),
         Entry("li2021/members", "fedleak.papers.li2021.clustered_members:Members"),
         Entry("li2019/table1", "fedleak.papers.li2019.table1:Table1"),

@@ -126,18 +126,41 @@ def test_split_points_are_within_their_brackets(hidden):
         assert low <= true[name] < high
 
 
-@pytest.mark.parametrize(("n_trees", "expected"), [(4, Status.RECOVERED), (60, Status.PARTIAL)])
-def test_scores_of_few_trees_name_their_leaves(n_trees, expected):
-    """With sixty trees there are too many combinations of leaves: brackets stay as wide as the ranges."""
-    federation = boosted(TWO, enrolled_records=True, prediction="scores", n_trees=n_trees)
+def test_scores_of_few_trees_name_their_leaves():
+    federation = boosted(TWO, enrolled_records=True, prediction="scores", n_trees=4)
     known = ranges(federation)
     guess, truth, _ = attacked(federation, ThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
     printed, _, _ = attacked(federation, PrintedThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
-    assert guess.status is printed.status is expected
+    assert guess.status is printed.status is Status.RECOVERED
+    assert guess.evidence["coverage"] == 1
+    assert_in_brackets(guess, truth)
+
+
+def assert_in_brackets(guess, truth):
     true = dict(zip(map(tuple, truth.ids.tolist()), truth.values[:, 0], strict=True))
     for name, (low, high) in zip(map(tuple, guess.ids.tolist()), guess.intervals[:, 0], strict=True):
         assert low <= true[name] < high
-    assert (guess.evidence["coverage"] == 1) == (expected is Status.RECOVERED)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_jumps_of_scores_of_many_trees_name_split_points(hidden):
+    """Thirty trees have too many combinations of leaves; a jump is the difference of two leaves all the same."""
+    federation = boosted(
+        TWO, enrolled_records=True, prediction="scores", n_trees=30, n_rows=200, bins=32, reveal_feature=not hidden
+    )
+    known = ranges(federation)
+    guess, truth, _ = attacked(federation, ThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
+    assert guess.status is Status.PARTIAL
+    assert guess.certificate == ""
+    named = np.isfinite(guess.values[:, 0])
+    assert named.mean() == guess.evidence["named by jumps"] > 0.4
+    true = dict(zip(map(tuple, truth.ids.tolist()), truth.values[:, 0], strict=True))
+    span = max(np.ptp(column) for column in federation.parties[1].train.features.T)
+    for name, (low, high) in zip(map(tuple, guess.ids[named].tolist()), guess.intervals[named, 0], strict=True):
+        assert low <= true[name] < high
+        assert high - low <= 1.001e-4 * span
+    printed, _, _ = attacked(federation, PrintedThresholdSearch(), SecretKind.THRESHOLDS, knowledge=known)
+    assert not printed.certificate
 
 
 def test_the_printed_search_asks_more_often_for_the_same():

@@ -26,12 +26,23 @@ def leaves_of_scores(
     return found
 
 
+def few_combinations(leaves: list[IntArray], score_of_tree: IntArray) -> bool:
+    """Whether the leaves of every score can be gone through."""
+    scores = [[leaves[tree] for tree in np.flatnonzero(score_of_tree == score)] for score in np.unique(score_of_tree)]
+    return all(_largest_half(trees) <= LARGEST_HALF for trees in scores)
+
+
+def _largest_half(leaves: list[IntArray]) -> float:
+    middle = len(leaves) // 2
+    return max(float(np.prod([float(len(tree)) for tree in half])) for half in (leaves[:middle], leaves[middle:]))
+
+
 def _combination(sums: FloatArray, weight: FloatArray, leaves: list[IntArray]) -> IntArray:
     nothing = np.full((len(sums), len(leaves)), NONE, dtype=np.int64)
+    if _largest_half(leaves) > LARGEST_HALF:
+        return nothing
     middle = len(leaves) // 2
     halves = [leaves[:middle], leaves[middle:]]
-    if max(float(np.prod([float(len(tree)) for tree in half])) for half in halves) > LARGEST_HALF:
-        return nothing
     (one, one_leaves), (other, other_leaves) = (_sums(weight, half) for half in halves)
     order = np.argsort(one, kind="stable")
     near = NEAR * max(1.0, float(np.abs(weight).max(initial=0.0)) * len(leaves))

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedleak.attacks.boosting.known_shape import NONE, TreeShapes
 from fedleak.attacks.boosting.label_holder_sums import integers, numbers
-from fedleak.attacks.boosting.leaves_of_scores import leaves_of_scores
+from fedleak.attacks.boosting.leaves_of_scores import few_combinations, leaves_of_scores
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.oracle import Answer, Oracle
@@ -61,10 +61,20 @@ class Questions:
             return self._leaves_by_scores(numbers(answer.messages[-1].payload))
         return self.leaves(records, _told(answer, self.starts, records, len(self.shapes.left)))
 
-    def _leaves_by_scores(self, scores: FloatArray) -> IntArray:
+    def scores_asked(self, oracle: Oracle, records: FloatArray) -> FloatArray:
+        return numbers(oracle.query(Array(records)).messages[-1].payload).astype(np.float64)
+
+    def names_leaves(self, oracle: Oracle) -> bool:
+        """Whether answers tell the leaf in every tree: hops do, and scores of few trees."""
+        return oracle.spec.name != boosting.SCORE_SERVICE or few_combinations(self._leaves, self.score_of_tree)
+
+    @property
+    def _leaves(self) -> list[IntArray]:
         trees = np.split(np.arange(len(self.weight)), self.starts[1:])
-        leaves = [nodes[~self.shapes.inner[nodes]] for nodes in trees]
-        return leaves_of_scores(scores, self.weight, leaves, self.score_of_tree, self.first_score)
+        return [nodes[~self.shapes.inner[nodes]] for nodes in trees]
+
+    def _leaves_by_scores(self, scores: FloatArray) -> IntArray:
+        return leaves_of_scores(scores, self.weight, self._leaves, self.score_of_tree, self.first_score)
 
     def leaves(self, records: FloatArray, told: BoolArray) -> IntArray:
         """``told`` says of every record and node whether the service sent it left there."""

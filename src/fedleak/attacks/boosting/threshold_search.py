@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
+from fedleak.attacks.boosting.score_jumps import Jumped, jump_search
 from fedleak.attacks.boosting.service_questions import Questions, questions, record_oracle
 from fedleak.attacks.boosting.threshold_rounds import Asked, box_search, printed_search
 from fedleak.attacks.verdicts import from_assessment, nothing
@@ -36,11 +38,27 @@ class ThresholdSearch(Attack):
 
     epsilon: float = 1e-4  # of the widest range of a column
     n_records: int = 401  # in a batch
+    follows_jumps: ClassVar[bool] = True  # of scores that are sums of too many trees to name their leaves
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        known = questions(view)
-        asked = self.search(known, record_oracle(view), rng)
-        return answer(view, known, asked, self._width(known))
+        known, oracle = questions(view), record_oracle(view)
+        if self.follows_jumps and not known.names_leaves(oracle):
+            return self._by_jumps(view, known, oracle, rng)
+        return answer(view, known, self.search(known, oracle, rng), self._width(known))
+
+    def _by_jumps(self, view: View, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Guess:
+        jumped = jump_search(
+            known.shapes,
+            known.weight,
+            known.score_of_tree,
+            known.ranges,
+            known.partners_columns,
+            partial(known.scores_asked, oracle),
+            epsilon=self._width(known),
+            n_records=_batch_size(self.n_records, oracle),
+            rng=rng,
+        )
+        return named_by_jumps(view, known, jumped)
 
     def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
         return box_search(
@@ -66,6 +84,7 @@ class PrintedThresholdSearch(ThresholdSearch):
     aliases = ("secureboost-attack",)
     summary = "finds a partner's split points node by node, as algorithm 1 of the paper is printed"
     reference = Reference("li2021", "section 5.2, algorithm 1")
+    follows_jumps = False
 
     def search(self, known: Questions, oracle: Oracle, rng: np.random.Generator) -> Asked:
         return printed_search(
@@ -118,6 +137,34 @@ def answer(view: View, known: Questions, asked: Asked, epsilon: float) -> Guess:
         why=why if not asked.spent else f"{why}; then the service's budget was spent",
         # Of a bracket that is still wide the middle is told, and nothing proves that.
         certificate=ANSWERED if told.any() and found[told].all() else "",
+    )
+
+
+def named_by_jumps(view: View, known: Questions, jumped: Jumped) -> Guess:
+    """Brackets of the nodes whose jumps have one explanation; of others the range of their column, if it is told."""
+    nodes = known.shapes.unknown[known.nodes_of(view.target.owner)]
+    if not len(nodes):
+        return nothing(view, "no split is the partner's", {}, width=1, status=Status.UNDETERMINED)
+    named = np.array([node in jumped.brackets for node in nodes.tolist()])
+    ranges = np.concatenate([known.ranges, [[np.nan, np.nan]]])  # the last one is of a hidden column
+    ends = [
+        jumped.brackets[node][1:] if node in jumped.brackets else ranges[known.shapes.feature[node]]
+        for node in nodes.tolist()
+    ]
+    brackets = np.array(ends, dtype=np.float64).reshape(-1, 2)
+    evidence = {
+        "batches": jumped.n_batches,
+        "records": jumped.n_records,
+        "nodes": len(nodes),
+        "named by jumps": float(named.mean()),
+        "jumps": jumped.n_jumps,
+        "budget spent": jumped.spent,
+    }
+    why = f"{int(named.sum())} of {len(nodes)} split points are where scores jump as only they explain"
+    status = Status.PARTIAL if np.isfinite(brackets).any() else Status.UNDETERMINED
+    values = np.where(named, brackets.mean(axis=1), np.nan)[:, None]
+    return Guess(
+        view.target, status, known.ids_of(nodes), values, intervals=brackets[:, None, :], evidence=evidence, why=why
     )
 
 

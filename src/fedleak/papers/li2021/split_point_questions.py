@@ -71,7 +71,7 @@ def measure(case: BoostedCase, depth: int, seed: int) -> Measured:
     ):
         attack = kind(epsilon=epsilon, n_records=case.records)
         attempt = played.attempt(attack, (ATTACKER,), TARGET, known, scores=False)
-        found[name] = _searched(attempt, played.run.truth.of(TARGET), case.epsilon)
+        found[name] = searched(attempt, played.run.truth.of(TARGET), case.epsilon)
     truth = shown.run.truth.of(TARGET).values
     return Measured(
         nodes=len(truth),
@@ -83,7 +83,7 @@ def measure(case: BoostedCase, depth: int, seed: int) -> Measured:
     )
 
 
-def _searched(attempt: Attempt, truth: SecretValues, epsilon: float) -> Search:
+def searched(attempt: Attempt, truth: SecretValues, epsilon: float) -> Search:
     guess, evidence = attempt.guess, attempt.guess.evidence
     low, high = _brackets(guess, truth)
     inside = (low <= truth.values[:, 0]) & (truth.values[:, 0] <= high)
