@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedleak.attacks.residuals.own_weights import OwnWeights
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -200,3 +201,12 @@ def test_one_run_does_not_tell_them_apart_and_says_so():
     assert weights.recovery is None
     assert weights.why.endswith(f"({NOT_TOLD_APART}: one run)")
     assert NOT_TOLD_APART not in found["residual-sign", None].why, "an exact claim is decided by one run"
+
+
+def test_an_attack_that_reads_the_bytes_of_ciphertexts_is_decided_on_the_run_that_has_them(monkeypatch):
+    monkeypatch.setattr(OwnWeights, "reads_bytes", True)
+    found = audited(changed(SIGN_AND_WEIGHTS), repeats=3)
+    weights = found["own-weights", None]
+    assert weights.why.endswith("one run)")
+    assert weights.population is None
+    assert found["residual-sign", None].population is not None

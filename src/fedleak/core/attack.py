@@ -54,6 +54,7 @@ class Attack(ABC):
     apart: ClassVar[bool] = False  # it tells parties apart that others know as one sum: each is a target of its own
     deviation: ClassVar[str | None] = None  # the dishonest behaviour that it needs, by name
     preloads: ClassVar[tuple[str, ...]] = ()  # heavy packages that ``run`` imports, to be loaded once for all attempts
+    reads_bytes: ClassVar[bool] = False  # of ciphertexts, which only a run under the real cipher has
     controls: ClassVar[tuple[str, ...]] = ()  # scenario files beside its module that it provably wins
 
     _listener: Callable[[Guess], None] | None = None

@@ -31,14 +31,15 @@ class AffineFit:
         return self.rank == self.needed
 
 
-def fit_rows(design: FloatArray, values: FloatArray, shared: BoolArray, noise: float) -> AffineFit:
+def fit_rows(design: FloatArray, values: FloatArray, shared: BoolArray, noise: float, added: float = 0.0) -> AffineFit:
     """Solve design · unknownsᵀ = values for each column of ``values``, by the rows that were shared.
 
-    ``noise`` is the standard deviation of one value.
+    ``noise`` is the standard deviation of one value by rounding; ``added`` is declared, and there even where few rows
+    leave so little over that it does not show.
     """
     if shared.all():
-        return _fit(design, values, noise)
-    fits = [_fit(design[mask], values[mask, i : i + 1], noise) for i, mask in enumerate(shared.T)]
+        return _fit(design, values, noise, added)
+    fits = [_fit(design[mask], values[mask, i : i + 1], noise, added) for i, mask in enumerate(shared.T)]
     worst = min(fits, key=lambda fit: fit.rank)
     return AffineFit(
         np.vstack([fit.slope for fit in fits]),
@@ -51,7 +52,7 @@ def fit_rows(design: FloatArray, values: FloatArray, shared: BoolArray, noise: f
     )
 
 
-def _fit(design: FloatArray, values: FloatArray, noise: float) -> AffineFit:
+def _fit(design: FloatArray, values: FloatArray, noise: float, added: float) -> AffineFit:
     n_pairs, needed = design.shape
     if n_pairs == 0:
         return AffineFit(np.full((values.shape[1], needed), np.nan), 0, needed, 0, np.inf, np.inf, 0.0)
@@ -62,6 +63,7 @@ def _fit(design: FloatArray, values: FloatArray, noise: float) -> AffineFit:
     free = n_pairs - rank
     leftover = values - design @ unknowns
     spread = float(np.sqrt((leftover**2).sum() / (free * values.shape[1]))) if free > 0 else noise
+    spread = max(spread, added)
     variances = ((right[usable].T / singular[usable]) ** 2).sum(axis=1)
     return AffineFit(
         unknowns.T,

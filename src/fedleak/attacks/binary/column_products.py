@@ -74,10 +74,8 @@ def status_of(groups: list[Products]) -> tuple[Status, str]:
         if group.alpha is None:
             return Status.UNDETERMINED, group.why
         if group.needs_integers and not group.integral:
-            why = (
-                f"the estimate is {group.distance:.2g} from integers, standard error {group.fit.uncertainty:.2g}: "
-                "it cannot be rounded safely"
-            )
+            error = f"standard error {group.fit.uncertainty:.2g}: it cannot be rounded safely"
+            why = f"the estimate is {group.distance:.2g} from integers, {error}"
             return Status.PARTIAL, f"{why}; {group.why}" if group.why else why
         if not group.needs_integers and group.why:
             return Status.PARTIAL, group.why
@@ -124,6 +122,7 @@ ROUNDS_SAFELY = 0.35  # farther than this from an integer, an entry is not taken
 EXACT_TO = 1e-3  # a directly solved inner product of binary columns is an integer to within this
 TRUSTED_ERROR = 0.12  # a standard error above this makes rounding a gamble
 PRECISE = 0.005  # of the range of a column's inner products
+UNSTEADY = "rows change from round to round, or noise is added"
 EXPLAINED = 50.0  # a misfit of more than so many times the rounding noise means that the model does not hold
 
 
@@ -210,15 +209,16 @@ def _of_changing_batches(seen: Observations) -> Products:
 def _fit_affine(seen: Observations, shares: FloatArray) -> AffineFit:
     """Unknowns (α | β) of Δ / λ = share · (αθ/4 − β/2)."""
     design = shares[:, None] * np.column_stack([seen.models / 4, np.full(len(seen.models), -0.5)])
-    noise = seen.noise / float(seen.rates.min(initial=np.inf)) if len(seen.rates) else 0.0
-    return fit_rows(design, seen.updates / seen.rates[:, None], seen.shared(), noise)
+    slowest = float(seen.rates.min(initial=np.inf))  # of no round at all nothing is off
+    return fit_rows(design, seen.updates / seen.rates[:, None], seen.shared(), *seen.errors(slowest))
 
 
 def _from_affine(fit: AffineFit, n_rows: int, *, needs_integers: bool) -> Products:
     if not fit.determined:
         return _in_part(n_rows, fit, fit.slope[:, -1], needs_integers=needs_integers)
     alpha = fit.slope[:, :-1]
-    return Products(n_rows, fit, (alpha + alpha.T) / 2, fit.slope[:, -1], needs_integers, _misfit(fit))
+    why = _misfit(fit) or _asymmetry(alpha, fit)
+    return Products(n_rows, fit, (alpha + alpha.T) / 2, fit.slope[:, -1], needs_integers, why)
 
 
 def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
@@ -229,7 +229,7 @@ def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
         return _by_extrapolation(seen, deepest)
     step = float(seen.rates[0]) / 4
     design = np.column_stack([seen.models, np.ones(len(seen.models))])
-    fit = fit_rows(design, seen.updates / step, seen.shared(), seen.noise / step)  # Γ/s = Σα + …, c/s = −2η
+    fit = fit_rows(design, seen.updates / step, seen.shared(), *seen.errors(step))  # Γ/s = Σα + …, c/s = −2η
     if not fit.determined:
         return _in_part(seen.n_rows, fit, -fit.slope[:, -1] / 2, needs_integers=True)
     n_parties, d = len(seen.outsiders), seen.n_columns
@@ -264,7 +264,7 @@ def _by_extrapolation(seen: Observations, n_batches: int) -> Products:
     powers = [(seen.rates / 4 / largest) ** k for k in range(1, n_batches + 1)]
     models = np.column_stack([seen.models, np.ones(len(seen.models))])
     design = np.hstack([power[:, None] * models for power in powers])
-    fit = fit_rows(design, seen.updates / largest, seen.shared(), seen.noise / largest)
+    fit = fit_rows(design, seen.updates / largest, seen.shared(), *seen.errors(largest))
     if not fit.determined:
         return _in_part(seen.n_rows, fit, -fit.slope[:, seen.n_columns] / 2, needs_integers=True)
     d = seen.n_columns
@@ -281,16 +281,19 @@ def _in_part(n_rows: int, fit: AffineFit, beta: FloatArray, *, needs_integers: b
 
 
 def _too_few(fit: AffineFit) -> str:
-    return (
-        f"the models of {fit.n_pairs} rounds span {fit.rank} of the {fit.needed} directions that are needed, at the "
-        "precision of the updates"
-    )
+    spanned = f"the models of {fit.n_pairs} rounds span {fit.rank} of the {fit.needed} directions that are needed"
+    return f"{spanned}, at the precision of the updates"
+
+
+def _asymmetry(alpha: FloatArray, fit: AffineFit) -> str:
+    """What checks an answer where there are no more rounds than unknowns: α is symmetric, and nothing made it so."""
+    apart = float(np.abs(alpha - alpha.T).max(initial=0.0))
+    if apart <= EXPLAINED * fit.uncertainty + 1e-9 * float(np.abs(alpha).max(initial=0.0)):
+        return ""
+    return f"αᵢⱼ and αⱼᵢ are up to {apart:.2g} apart: {UNSTEADY}"
 
 
 def _misfit(fit: AffineFit) -> str:
     if fit.misfit <= EXPLAINED:
         return ""
-    return (
-        f"the updates do not follow one linear map (misfit {fit.misfit:.3g} times the rounding): rows change from "
-        "round to round, or noise is added"
-    )
+    return f"the updates do not follow one linear map (misfit {fit.misfit:.3g} times the rounding): {UNSTEADY}"

@@ -42,6 +42,11 @@ class Observations:
     noise: float  # of one entry of an update: what rounding to fixed point leaves
     local_steps: bool  # an update is a pass over all of a party's batches
     withheld: bool  # parties share only some entries of their updates: an exact zero may mean "not shared"
+    added: float = 0.0  # of one entry: the noise that the others declare
+
+    def errors(self, unit: float) -> tuple[float, float]:
+        """Of one entry that is divided by ``unit``: by rounding, and by declared noise."""
+        return self.noise / unit, self.added / unit
 
     @property
     def n_columns(self) -> int:
@@ -65,6 +70,7 @@ class Observations:
             self.noise,
             self.local_steps,
             self.withheld,
+            self.added,
         )
 
 
@@ -77,16 +83,17 @@ def observations(view: View) -> Observations:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
     stacked = np.array([one.update for one in whole])
     rounds = np.array([one.number for one in whole], dtype=np.int64)
-    own_facts = facts.of(averaging.HorizontalLogisticFacts)
+    own_facts, outsiders = facts.of(averaging.HorizontalLogisticFacts), _outsiders(view)
     return Observations(
         np.array([one.model for one in whole]),
         stacked,
         np.array([one.rate for one in whole]),
         rounds,
-        _outsiders(view),
+        outsiders,
         _noise(stacked, facts.fraction_bits),
         own_facts.update == averaging.ASYNCHRONISED,
         own_facts.shared_fraction is not None,
+        (own_facts.update_noise or 0.0) * len(outsiders) ** 0.5,
     )
 
 

@@ -57,7 +57,8 @@ def search_gram(
     ]
     gram_error, cell_error = distances(found.rows, others)
     explained = found.misfit < GOOD_FIT and rest < EXPLAINED
-    certain = explained and n_scores > needed and gram_error < TRUSTED
+    determined = n_scores > needed and n_determined(seen, found) >= needed
+    certain = explained and determined and gram_error < TRUSTED
     method = f"a search for rows of width {span}, {n_scores} scores for {needed} unknowns, misfit {found.misfit:.1g}"
     factor, *turned = (
         np.pad(rows, ((0, 0), (0, width - span))) for rows in (found.rows, *turned_onto(found.rows, others))
@@ -75,6 +76,7 @@ def _end_scores(trajectory: Trajectory, found: Factors) -> FloatArray:
 SWEEPS = 150
 MAX_STEPS = 120
 MAX_SHARPENED = 12
+INDEPENDENT = 1e-11  # of the largest singular value
 MOST_SHARPENED = 2_000_000  # entries of the system that is solved in each of these steps
 SETTLED = 0.999  # a step that leaves more than this share of the squares is the last
 RIDGE = 1e-9
@@ -259,6 +261,15 @@ def sharpened(seen: SeenScores, start: Factors) -> Factors:
             break
     misfit = float(np.linalg.norm(rest * seen.error) / max(float(np.linalg.norm(seen.value)), 1e-300))
     return Factors(rows, first, misfit)
+
+
+def n_determined(seen: SeenScores, found: Factors) -> int:
+    """Directions of the unknowns in which some score moves. A row without a score has none of its own, and refits from
+    the same start would not show it."""
+    jacobian = _jacobian(seen, found.rows, found.first) / seen.error[:, None]
+    jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+    singular = np.linalg.svd(jacobian, compute_uv=False)
+    return int((singular > INDEPENDENT * singular[0]).sum())
 
 
 def _first_of(seen: SeenScores, rows: FloatArray) -> FloatArray:
