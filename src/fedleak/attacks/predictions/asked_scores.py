@@ -14,7 +14,7 @@ import numpy as np
 
 from fedleak.attacks.predictions.prediction_case import PredictionCase
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
-from fedleak.models.inversion.equations import SMALLEST_NORMAL, last_digit
+from fedleak.models.inversion.equations import ONE_SIDED, SMALLEST_NORMAL, is_unseen, last_digit
 from fedleak.models.model import Model
 from fedleak.models.score_models import LinearModel
 
@@ -76,6 +76,8 @@ def wanted_ratios(case: PredictionCase, scores: AskedScores) -> tuple[FloatArray
     floored = np.maximum(seen, scores.floor)
     relative = np.hypot(release.deviation, scores.digit * (floored if scores.relative else 1.0)) / floored
     relative[seen <= scores.floor] = -np.log(scores.floor)  # anything below
+    if not release.is_exact:
+        relative[is_unseen(seen, release.deviation)] = ONE_SIDED
     difference = -np.diff(np.eye(seen.shape[1]), axis=0)
     return np.log(floored) @ difference.T, np.einsum("ik,nk,jk->nij", difference, relative**2, difference)
 

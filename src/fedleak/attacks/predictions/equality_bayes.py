@@ -8,20 +8,21 @@ the row's equations, then projected onto the box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from fedleak.attacks.predictions.equality_projection import project_to_box
-from fedleak.attacks.predictions.equality_solving import Solved, as_guess, predicted, solve, system
+from fedleak.attacks.predictions.equality_solving import Solved, as_guess, linear_model, predicted, solve, system
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
-from fedleak.models.inversion.equations import Equations
+from fedleak.models.inversion.equations import Equations, is_unseen
 
 
 class EqualityBayes(Attack):
@@ -41,16 +42,41 @@ class EqualityBayes(Attack):
         return predicted(facts)
 
 
-def filled_guess(view: View, case: PredictionCase) -> Guess:
+def filled_guess(view: View, case: PredictionCase, closer: Callable[[FloatArray], FloatArray] | None = None) -> Guess:
+    """``closer`` may put other values in the place of some rows'."""
     prior, solved = fill_from_prior(case)
+    solved = solved if closer is None else replace(solved, values=closer(solved.values))
     extra = {"box": "known" if case.has_box else "unknown", "prior mean": float(prior.mean[0])}
     return as_guess(view, case, solved, extra, "open directions are filled from the adversary's own columns")
 
 
 def fill_from_prior(case: PredictionCase) -> tuple[ColumnPrior, Solved]:
     prior = prior_of_columns(case.own, case.n_unknown)
-    groups = system(case, floor=None, aware=True)
-    return prior, solve(case, groups, partial(_answer, case, prior), with_intervals=case.has_box)
+    at_bound: BoolArray | None = None
+    for _ in range(N_BOUND_PASSES):
+        groups = system(case, floor=None, aware=True, at_bound=at_bound)
+        solved = solve(case, groups, partial(_answer, case, prior), with_intervals=case.has_box)
+        before, at_bound = at_bound, _above_bounds(case, solved.values, at_bound)
+        if at_bound is None or (before is not None and np.array_equal(at_bound, before)):
+            break
+    return prior, solved
+
+
+N_BOUND_PASSES = 4
+
+
+def _above_bounds(case: PredictionCase, values: FloatArray, before: BoolArray | None) -> BoolArray | None:
+    """Confidences that rounding or noise hid, and that an answer puts above what hides them: they are held there.
+
+    That a confidence is not seen is an inequality on its score. It says nothing to an answer that satisfies it.
+    """
+    release = case.release
+    if release.is_exact or not case.has_box:
+        return None
+    seen = release.centred(case.confidences)
+    predicted = linear_model(case).confidences(case.inputs(values))
+    above = is_unseen(seen, release.deviation) & (predicted > seen + release.reach)
+    return above if before is None else above | before
 
 
 def _answer(case: PredictionCase, prior: ColumnPrior, group: Equations) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
@@ -113,10 +113,15 @@ def linear_model(case: PredictionCase) -> LinearModel:
     return case.model
 
 
-def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Equations]:
-    """The equations of a case. ``aware`` uses what is publicly known of rounding and noise."""
+def system(
+    case: PredictionCase, *, floor: float | None, aware: bool, at_bound: BoolArray | None = None
+) -> list[Equations]:
+    """The equations of a case. ``aware`` uses what is publicly known of rounding and noise; confidences ``at_bound``
+    are taken as large as one that is not seen can be."""
     release, model = case.release, linear_model(case)
     confidences = release.centred(case.confidences) if aware else case.confidences
+    if at_bound is not None:
+        confidences = np.where(at_bound, np.minimum(confidences + release.reach, 1.0), confidences)
     return list(
         linear_equations(
             model,
@@ -128,6 +133,7 @@ def system(case: PredictionCase, *, floor: float | None, aware: bool) -> list[Eq
             deviation=release.deviation if aware else 0.0,
             largest=case.largest,
             log_slack=log_slack(case) if aware and not release.is_exact else None,
+            at_bound=at_bound,
         )
     )
 

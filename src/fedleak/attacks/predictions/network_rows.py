@@ -15,7 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from fedleak.attacks.predictions.prediction_case import PredictionCase
-from fedleak.core.arrays import AnyArray, FloatArray, IntArray
+from fedleak.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from fedleak.models.inversion.equations import ONE_SIDED, is_unseen
 from fedleak.models.score_models import Link, NetworkModel
 
 LEAST_CONFIDENCE = 1e-30  # a smaller one says no more than that a score is low
@@ -29,6 +30,8 @@ def wanted_differences(case: PredictionCase, link: Link) -> tuple[FloatArray, Fl
     confidences = np.clip(seen, LEAST_CONFIDENCE, 1.0)
     relative = np.maximum(release.deviation / confidences, RELATIVE_PRECISION)
     relative[seen < LEAST_CONFIDENCE] = -np.log(LEAST_CONFIDENCE)
+    if not release.is_exact:
+        relative[is_unseen(seen, release.deviation)] = ONE_SIDED
     if link is Link.SIGMOID_EACH:
         inner = np.minimum(confidences, 1 - RELATIVE_PRECISION)
         return np.log(inner) - np.log1p(-inner), _diagonal((relative / (1 - inner)) ** 2)
@@ -121,7 +124,7 @@ def onto_predictions(
 ) -> FloatArray:
     """``wanted`` are the score differences and the covariances of their errors; rows with errors are not moved."""
     right, variance = wanted
-    exact = np.einsum("nkk->nk", variance).max(axis=1, initial=0.0) < EXACT
+    exact = _is_exact(variance)
     at, slope = scores.slopes(case.inputs(values), case.unknown_positions)
     state = _State(values.copy(), right - at, slope, np.full(len(values), FIRST_DAMPING))
     for _ in range(n_steps):
@@ -132,6 +135,10 @@ def onto_predictions(
         at, slope = scores.slopes(case.inputs(tried, rows), case.unknown_positions)
         _keep(state, rows, tried, right[rows] - at, slope)
     return state.values
+
+
+def _is_exact(variance: FloatArray) -> BoolArray:
+    return np.asarray(np.einsum("nkk->nk", variance).max(axis=1, initial=0.0) < EXACT)
 
 
 def _damped_step(state: _State, rows: IntArray, spread: FloatArray) -> FloatArray:
@@ -154,3 +161,36 @@ def _keep(state: _State, rows: IntArray, tried: FloatArray, gap: FloatArray, slo
     state.values[kept], state.gap[kept], state.slope[kept] = tried[better], gap[better], slope[better]
     factor = np.where(better, 1.0 / CHANGE, CHANGE)
     state.damping[rows] = np.clip(state.damping[rows] * factor, LEAST_DAMPING, MOST_DAMPING)
+
+
+N_RESTARTS = 4
+ON_PREDICTION = 1e-12  # squared distance of score differences at which a row counts as met
+
+
+def restarted(
+    case: PredictionCase,
+    scores: ScoreDifferences,
+    wanted: tuple[FloatArray, FloatArray],
+    found: FloatArray,
+    n_steps: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Rows that ended off their predictions start again anywhere in the box; the end that comes closest is kept."""
+    values, misfit = found.copy(), misfits(case, scores, wanted, found)
+    for _ in range(N_RESTARTS):
+        left = np.flatnonzero(misfit > ON_PREDICTION)
+        if not len(left):
+            break
+        part, aim = case.part(left), (wanted[0][left], wanted[1][left])
+        start = rng.random((len(left), case.n_unknown))
+        tried = onto_predictions(part, scores, aim, np.eye(case.n_unknown), start, n_steps)
+        reached = misfits(part, scores, aim, tried)
+        better = (reached < misfit[left]) & _is_exact(aim[1])
+        values[left[better]], misfit[left[better]] = tried[better], reached[better]
+    return values
+
+
+def misfits(
+    case: PredictionCase, scores: ScoreDifferences, wanted: tuple[FloatArray, FloatArray], values: FloatArray
+) -> FloatArray:
+    return np.asarray(((scores.at(case.inputs(values)) - wanted[0]) ** 2).sum(axis=1))

@@ -12,6 +12,7 @@ bends where the rows are, which the view shows, the more it counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -60,13 +61,14 @@ class PosteriorInference(Attack):
         case = read_case(view)
         by_label = case.release.top_label  # no equation holds then: any model is inverted by draws
         if isinstance(case.model, LinearModel) and not by_label:
-            return filled_guess(view, case)
+            return filled_guess(view, case, partial(_closer, case, rng))
         case.require_box()
         if isinstance(case.model, OpaqueModel) and (hidden := _behind_service(view, case, rng)) is not None:
             return hidden
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
         if isinstance(case.model, NetworkModel) and not by_label:
             how, (values, evidence["weight of the generator"]) = "a regression on own columns", _network(case, rng)
+            values = _closer(case, rng, values)
         else:
             from fedleak.attacks.predictions.ensemble import (
                 columns_of,
@@ -89,6 +91,25 @@ class PosteriorInference(Attack):
         return Prediction(Verdict.PARTIAL, ("as good as own columns and predictions tell of the others",))
 
 
+def _closer(case: PredictionCase, rng: np.random.Generator, values: FloatArray) -> FloatArray:
+    """Where confidences were rounded or have noise on them, a row takes the ensemble's answer if that gives what was
+    released back better, and the mean of the two if they do alike: logarithms of few digits say little, the digits
+    themselves more."""
+    from fedleak.attacks.predictions.ensemble import columns_of, invert_black_box
+
+    if case.release.is_exact or not case.has_box:
+        return values
+    drawn = invert_black_box(case, columns_of(case, rng))
+    share = (1.0 + np.sign(_outside(case, values) - _outside(case, drawn))) / 2.0
+    return np.asarray(values + share[:, None] * (drawn - values))
+
+
+def _outside(case: PredictionCase, values: FloatArray) -> FloatArray:
+    """(rows,): by how much the values' confidences lie outside what the released ones may have been, on average."""
+    off = np.abs(case.model.confidences(case.inputs(values)) - case.release.centred(case.confidences))
+    return np.asarray(np.maximum(off - case.release.reach, 0.0).mean(axis=1))
+
+
 def _behind_service(view: View, case: PredictionCase, rng: np.random.Generator) -> Guess | None:
     """The answer from a logistic regression that a service hides; None where it hides none, or releases labels."""
     from fedleak.attacks.predictions.asked_scores import extracted_linear
@@ -96,7 +117,7 @@ def _behind_service(view: View, case: PredictionCase, rng: np.random.Generator) 
     linear = None if case.release.top_label else extracted_linear(case, rng)
     if linear is None:
         return None
-    found = filled_guess(view, replace(case, model=linear))
+    found = filled_guess(view, replace(case, model=linear), partial(_closer, case, rng))
     # What theory calls exact is exact for weights that were sent, not for weights that were fitted to answers.
     status = Status.PARTIAL if found.status is Status.RECOVERED else found.status
     return replace(found, status=status, why=f"a logistic regression stands behind the service; {found.why}")
@@ -119,8 +140,13 @@ N_STEPS_BLENDED = 6
 
 def _network(case: PredictionCase, rng: np.random.Generator) -> tuple[FloatArray, float]:
     """Values, and the generator's weight in them."""
-    from fedleak.attacks.predictions.mixed_effects import invert_scores  # its prediction needs none of it
-    from fedleak.attacks.predictions.network_rows import NetworkScores, onto_predictions, wanted_differences
+    from fedleak.attacks.predictions.mixed_effects import N_STEPS_DETERMINED, invert_scores
+    from fedleak.attacks.predictions.network_rows import (
+        NetworkScores,
+        onto_predictions,
+        restarted,
+        wanted_differences,
+    )
 
     model = case.model
     assert isinstance(model, NetworkModel)
@@ -130,7 +156,7 @@ def _network(case: PredictionCase, rng: np.random.Generator) -> tuple[FloatArray
     most = LEAST_GENERATED + (MOST_GENERATED - LEAST_GENERATED) * bent
     share = float(most * (1.0 - min(1.0, wanted[0].shape[1] / case.n_unknown)))
     if share == 0:  # a row has as many equations as unknowns
-        return inverted.values, share
+        return restarted(case, scores, wanted, inverted.values, N_STEPS_DETERMINED, rng), share
     generated = _generated(case, model, wanted, inverted.values.mean(axis=0), rng)
     blended = (1.0 - share) * inverted.values + share * generated
     return onto_predictions(case, scores, wanted, inverted.spread, blended, N_STEPS_BLENDED), share

@@ -12,14 +12,12 @@ import numpy as np
 
 from fedleak.attacks.predictions.asked_scores import AskedScores, wanted_ratios
 from fedleak.attacks.predictions.mixed_effects import N_ITERATIONS, N_STEPS_DETERMINED, invert_scores
-from fedleak.attacks.predictions.network_rows import onto_predictions
+from fedleak.attacks.predictions.network_rows import N_RESTARTS, ON_PREDICTION, misfits, restarted
 from fedleak.attacks.predictions.prediction_case import PredictionCase
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import FloatArray
 
 MOST_ASKED = 600_000  # rows put to the model, in all
 N_TRIED = 20  # rows on which it is seen whether the model is smooth
-N_RESTARTS = 6
-ON_PREDICTION = 1e-12  # squared distance of log-ratios at which a row counts as met
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,34 +39,7 @@ def invert_smooth(case: PredictionCase, drawn: FloatArray, rng: np.random.Genera
     wanted = wanted_ratios(part, scores)
     found = invert_scores(part, scores, wanted, rng).values
     if wanted[0].shape[1] >= case.n_unknown:
-        found = _restarted(part, scores, wanted, found, rng)
+        found = restarted(part, scores, wanted, found, N_STEPS_DETERMINED, rng)
     values = drawn.copy()
     values[rows] = found
-    return SmoothAnswer(values, int((_misfit(part, scores, wanted, found) < ON_PREDICTION).sum()), len(rows))
-
-
-def _restarted(
-    case: PredictionCase,
-    scores: AskedScores,
-    wanted: tuple[FloatArray, FloatArray],
-    found: FloatArray,
-    rng: np.random.Generator,
-) -> FloatArray:
-    values, misfit = found.copy(), _misfit(case, scores, wanted, found)
-    for _ in range(N_RESTARTS):
-        left: IntArray = np.flatnonzero(misfit > ON_PREDICTION)
-        if not len(left):
-            break
-        part, aim = case.part(left), (wanted[0][left], wanted[1][left])
-        start = rng.random((len(left), case.n_unknown))
-        tried = onto_predictions(part, scores, aim, np.eye(case.n_unknown), start, N_STEPS_DETERMINED)
-        reached = _misfit(part, scores, aim, tried)
-        better = reached < misfit[left]
-        values[left[better]], misfit[left[better]] = tried[better], reached[better]
-    return values
-
-
-def _misfit(
-    case: PredictionCase, scores: AskedScores, wanted: tuple[FloatArray, FloatArray], values: FloatArray
-) -> FloatArray:
-    return np.asarray(((scores.at(case.inputs(values)) - wanted[0]) ** 2).sum(axis=1))
+    return SmoothAnswer(values, int((misfits(part, scores, wanted, found) < ON_PREDICTION).sum()), len(rows))

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.errors import InputError
 from fedleak.models.score_models import LinearModel, Link
 
 # Singular values below this share of the largest count as zero: logarithms of float64 confidences are good to
 # about 1e-13, so a direction weaker than this holds less than three digits.
 RANK_TOLERANCE = 1e-10
-ONE_SIDED = 3.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0
+ONE_SIDED = 30.0  # standard deviation of the logarithm of a confidence that is indistinguishable from 0: anything below
 ANYTHING = 1e12  # of a logarithm that may be off by any amount
 SMALLEST_NORMAL = 1e-300  # a smaller confidence has lost its last digits
 # Last digits by which a sum of this size may be off, on the model's side and on the reader's: at least, and for each
@@ -72,13 +72,22 @@ def linear_equations(
     deviation: float = 0.0,
     largest: FloatArray | float = 1.0,
     log_slack: FloatArray | None = None,
+    at_bound: BoolArray | None = None,
 ) -> Iterator[Equations]:
     """The equations of each row with orthonormal rows; all else as in `score_equations`.
 
     ``log_slack`` (rows, classes): by how much a logarithm may be off for what is known to be on the confidences.
     """
     found = score_equations(
-        model, confidences, known, known_positions, unknown_positions, floor=floor, deviation=deviation, largest=largest
+        model,
+        confidences,
+        known,
+        known_positions,
+        unknown_positions,
+        floor=floor,
+        deviation=deviation,
+        largest=largest,
+        at_bound=at_bound,
     )
     slack = np.zeros_like(confidences) if log_slack is None else np.minimum(log_slack, ANYTHING)
     for group in found:
@@ -96,18 +105,20 @@ def score_equations(
     floor: float | None = None,
     deviation: float = 0.0,
     largest: FloatArray | float = 1.0,
+    at_bound: BoolArray | None = None,
 ) -> Iterator[ScoreEquations]:
     """The equations of each row, grouped by which classes have a logarithm.
 
     ``floor`` replaces confidences of 0; ``deviation`` is the standard deviation of the error of a confidence, where
-    rounding or noise is known to be on them; ``largest`` is how large an unknown can be.
+    rounding or noise is known to be on them; ``largest`` is how large an unknown can be; ``at_bound`` marks confidences
+    that are not seen but are at least nearly as large as given.
     """
     weights, bias = _as_classes(model)
     logs, usable = _logarithms(checked_confidences(confidences, model.n_classes), model.link, floor)
     offset = logs - known @ weights[:, known_positions].T - bias
     size = _log_size(logs, confidences, model.link) + np.abs(known) @ np.abs(weights[:, known_positions]).T
     size += np.abs(bias) + (np.abs(weights[:, unknown_positions]) * largest).sum(axis=1)
-    variance = _log_variance(confidences, model.link, deviation)
+    variance = _log_variance(confidences, model.link, deviation, at_bound)
     patterns, membership = np.unique(usable, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(membership.ravel() == number)
@@ -170,7 +181,9 @@ def _log_size(logs: FloatArray, confidences: FloatArray, link: Link) -> FloatArr
     return np.asarray(np.abs(logs) + np.where(confidences < SMALLEST_NORMAL, 1.0 / SMALLEST_NORMAL, last_digit))
 
 
-def _log_variance(confidences: FloatArray, link: Link, deviation: float) -> FloatArray:
+def _log_variance(
+    confidences: FloatArray, link: Link, deviation: float, at_bound: BoolArray | None = None
+) -> FloatArray:
     """Of ln v (or of logit v), to first order."""
     if deviation == 0:
         return np.zeros_like(confidences)
@@ -178,7 +191,13 @@ def _log_variance(confidences: FloatArray, link: Link, deviation: float) -> Floa
     slope = 1.0 / (v * np.maximum(1.0 - v, deviation)) if link is Link.SIGMOID_EACH else 1.0 / v
     variance = (deviation * slope) ** 2
     # So close to 0 a confidence only says that it is small: its logarithm may be anything below.
-    return np.where(v <= 2 * deviation, ONE_SIDED**2, variance)
+    unseen = is_unseen(confidences, deviation) if at_bound is None else is_unseen(confidences, deviation) & ~at_bound
+    return np.where(unseen, ONE_SIDED**2, variance)
+
+
+def is_unseen(confidences: FloatArray, deviation: float) -> BoolArray:
+    """Confidences that rounding or noise leaves indistinguishable from 0."""
+    return np.asarray(np.maximum(confidences, deviation) <= 2 * deviation)
 
 
 def _differences(usable: np.ndarray, link: Link) -> FloatArray:
