@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -27,6 +27,9 @@ COMMITTED = 2000
 AT_A_TIME = 20  # scenarios that a process is handed together
 
 
+Results = list[tuple[int, Examined, float]]
+
+
 def examined(seed: int) -> tuple[int, Examined, float]:
     """One scenario, with the CPU seconds that it took."""
     began = time.process_time()
@@ -36,7 +39,7 @@ def examined(seed: int) -> tuple[int, Examined, float]:
     return seed, found, time.process_time() - began
 
 
-def summary(found: Sequence[tuple[int, Examined, float]], code: Mapping[str, object]) -> dict[str, object]:
+def summary(found: Results, code: Mapping[str, object]) -> dict[str, object]:
     broken = [one for _, result, _ in found for one in result.broken]
     refused = Counter(result.protocol for _, result, _ in found if result.refused)
     return {
@@ -67,8 +70,9 @@ def told(broken: Sequence[Broken], seed: int) -> str:
     return "\n".join([*map(str, broken), "", str(random_scenario(seed))])
 
 
-def run(seeds: range, jobs: int) -> list[tuple[int, Examined, float]]:
-    found = []
+def run(seeds: range, jobs: int, keep: Callable[[Results], None]) -> Results:
+    """``keep`` is handed what there is now and then: an interruption loses little."""
+    found: Results = []
     with ProcessPoolExecutor(jobs) as pool:
         for done in pool.map(examined, seeds, chunksize=AT_A_TIME):
             found.append(done)
@@ -76,6 +80,8 @@ def run(seeds: range, jobs: int) -> list[tuple[int, Examined, float]]:
                 print(told(done[1].broken, done[0]), flush=True)
             if len(found) % 100 == 0:
                 print(f"{len(found)} of {len(seeds)} scenarios", file=sys.stderr, flush=True)
+                keep(found)
+    keep(found)
     return found
 
 
@@ -87,10 +93,14 @@ def main() -> int:
     parser.add_argument("--no-file", action="store_true", help="write no result")
     options = parser.parse_args()
     code = code_state()
-    found = run(range(options.first, options.first + options.count), options.jobs)
+
+    def keep(found: Results) -> None:
+        if not options.no_file:
+            result = {"complete": len(found) == options.count, **summary(found, code)}
+            RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+    found = run(range(options.first, options.first + options.count), options.jobs, keep)
     result = summary(found, code)
-    if not options.no_file:
-        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(
         f"{options.count} scenarios, {result['cpu_seconds']} CPU seconds; broken promises: {result['broken'] or 'none'}"
     )
