@@ -65,9 +65,8 @@ def _served(reveal: str) -> Federation:
 def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
     """Of the family, with what defenses and deviations record."""
     if words is linear.VOCABULARY:
-        arbitered = vertical(
-            ARBITERED, sealed_arbiter(epochs=1, prediction_service=True), protocol="vertical-logistic-arbiter"
-        )
+        settings = sealed_arbiter(epochs=1, prediction_service=True, validate_every=1)
+        arbitered = vertical(ARBITERED, settings, protocol="vertical-logistic-arbiter")
         return [
             ran(vertical(TWO, sealed(epochs=1)), defense=GaussianNoise()),
             ran(vertical(TWO, sealed(epochs=1, gradients="secret-shared"))),

@@ -217,7 +217,7 @@ def targets(
     if kind is SecretKind.LABELS:
         return [Secret(kind, party.name) for party in outside if party.role is Role.ACTIVE]
     wide = [party.name for party in outside if party.n_features != 0]
-    if kind in POOLED_COLUMNS:
+    if kind in POOLED_COLUMNS and not apart:
         return [Secret(kind, together(wide))] if wide else []
     other = {SecretKind.IMAGES: False, SecretKind.FEATURES: True}.get(kind)  # who holds columns has no pictures
     return [Secret(kind, party.name) for party in outside if party.name in wide and party.pictures is not other]

@@ -109,6 +109,13 @@ STAGES = (
         slow=("gram-inversion-fake-features",),
     ),
     Stage(
+        "validated in plaintext",
+        ("validation-scores",),
+        Vertical(ARBITER, BANK, n_own=4, n_hidden=2, arbiter=True),
+        Encrypted(ARBITER, batch_size=10, n_rounds=8, changes={"validate_every": 1}),
+        by(BANK),
+    ),
+    Stage(
         "with the arbiter",
         ("arbiter-collusion",),
         Vertical(ARBITER, BANK, n_own=4, n_hidden=2, arbiter=True),

@@ -29,6 +29,7 @@ class Capability(StrEnum):
     SENDERS = "whose updates are in the sum of each round"
     MODEL = "the trained model"
     PREDICTIONS = "the model's outputs for known rows"
+    VALIDATION_SCORES = "its partners' scores of training rows, in plaintext"
     PREDICTION_SERVICE = "a prediction service to query"
     LINEAR_MODEL = "a trained linear model"
     TREE_MODEL = "a trained decision tree"

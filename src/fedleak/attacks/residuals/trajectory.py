@@ -32,6 +32,7 @@ from fedleak.attacks.residuals.own_side import (
     rate_of,
     residual_of,
 )
+from fedleak.attacks.residuals.validation_scores import validated_rounds
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.arrays import FloatArray, IntArray, positions_of
 from fedleak.core.errors import MissingFromViewError
@@ -121,6 +122,10 @@ class _Solver:
 
 def read_trajectory(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:
     """Row ids and the trajectory, by the way that suits the view."""
+    if any(True for _ in view.at(linear.VALIDATION_SCORE)) and hold_labels(view):
+        validated = trajectory_from_validation(view)
+        if validated is not None:
+            return validated
     if not reads_the_grid(view):
         return trajectory_from_residuals(view)
     read = read_on_the_grid(view)
@@ -215,6 +220,26 @@ def _error_on_the_grid(view: View, form: LinearResidual, solving: FloatArray) ->
     rounding = 0.0 if bits is None else 2.0**-bits * np.sqrt(len(outsiders(view.facts, view.coalition)) / 12)
     errors = np.hypot(np.hypot(rounding, solving) / form.slope, view.facts.outside_noise or 0.0)
     return np.maximum(errors, EPSILON)
+
+
+def trajectory_from_validation(view: View) -> tuple[IntArray, Trajectory] | None:
+    """Where every round but the first ones begins with scores that were sent in plaintext: a full batch, validated
+    after every epoch. Residuals then follow from scores and labels, and no batch is too large."""
+    owners = tuple(party.name for party in outsiders(view.facts, view.coalition))
+    found = list(validated_rounds(view, owners))
+    numbers = [message.round for message in view.at(linear.BATCH)]
+    if len(found) < 3 or [one.number for one in found] != numbers[-len(found) :]:
+        return None
+    members, form, l2 = own_members(view), residual_of(view.facts), l2_of(view.facts)
+    position, noise = positions_of(members[0].ids), OwnNoise(view)
+    rounds = []
+    for one in found:
+        rows = np.array([position[int(row)] for row in one.ids], dtype=np.int64)
+        parts = (m.share(rows, one.number, form, noise.on_scores(m.name, one.number)) for m in members)
+        residuals = sum(parts, form.slope * one.scores)
+        errors = np.maximum(_error_on_the_grid(view, form, np.zeros(len(rows))), IN_FLOATS * np.abs(one.scores))
+        rounds.append(Round(rows, rate_of(view.facts, one.number), residuals, one.scores, errors))
+    return members[0].ids, Trajectory(len(members[0].ids), l2, tuple(rounds), _over_all(rounds), form.slope)
 
 
 def trajectory_from_residuals(view: View) -> tuple[IntArray, Trajectory] | NotIdentified:

@@ -130,6 +130,11 @@ RULES = (
     Rule(Capability.MODEL, f"a message `{prediction.MODEL}`, or the averaged model of every round", _model),
     Rule(Capability.PREDICTIONS, f"a message `{prediction.CONFIDENCES}`", _gets(prediction.CONFIDENCES)),
     Rule(
+        Capability.VALIDATION_SCORES,
+        f"a message `{linear.VALIDATION_SCORE}`",
+        _gets(linear.VALIDATION_SCORE),
+    ),
+    Rule(
         Capability.PREDICTION_SERVICE,
         "a service that can still be asked: a capture has none",
         lambda own, facts: own.may_ask and not facts.of(boosting.BoostingFacts).enrolled_records,

@@ -56,8 +56,17 @@ class VerticalArbiterSettings(VerticalLinearSettings):
         False, "answer the active party's queries on any rows with each passive party's partial score in plaintext"
     )
 
+    validate_every: int = setting(
+        0,
+        "after so many epochs each passive party sends its scores of all training rows in plaintext, as FATE does to "
+        "validate on them; 0 for never",
+        unit="epochs",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.validate_every < 0:
+            raise InputError(f"validate_every must be 0 or more; got {self.validate_every}")
         if not 0 <= self.l2 < inf:
             raise InputError(f"l2 must be 0 or more and finite; got {self.l2}")
 
@@ -82,6 +91,7 @@ class VerticalWithArbiter(Protocol):
             linear.OPENED_GRADIENT,
             linear.GRADIENT,
             linear.UPDATE,
+            linear.VALIDATION_SCORE,
             linear.PARTIAL_SCORE,
         }
     )
@@ -91,6 +101,7 @@ class VerticalWithArbiter(Protocol):
         Capability.ALL_GRADIENTS,
         Capability.DECRYPTION_KEY,
         Capability.PREDICTION_SERVICE,
+        Capability.VALIDATION_SCORES,
     }
 
     def run(
@@ -146,6 +157,8 @@ class VerticalWithArbiter(Protocol):
                 batch,
                 RoundSetting(self.rule, rate, settings.l2, settings.fraction_bits, settings.loss),
             )
+            if settings.validate_every and (number + 1) % (rounds_an_epoch * settings.validate_every) == 0:
+                _validate(members)
         return log
 
     @classmethod
@@ -158,6 +171,7 @@ class VerticalWithArbiter(Protocol):
             decay=given.decay,
             loss=given.loss,
             prediction_service=given.prediction_service,
+            validate_every=given.validate_every,
         )
         return linear_facts(cls.name, given, parties, n_rows, approximation=cls.rule.approximation, own=own)
 
@@ -174,7 +188,16 @@ class VerticalWithArbiter(Protocol):
             found |= {Capability.ALL_GRADIENTS, Capability.BATCH_IDS, Capability.DECRYPTION_KEY}
         if Role.ACTIVE in roles and isinstance(settings, VerticalArbiterSettings) and settings.prediction_service:
             found |= {Capability.PREDICTION_SERVICE}
+        if Role.ACTIVE in roles and isinstance(settings, VerticalArbiterSettings) and settings.validate_every:
+            found |= {Capability.VALIDATION_SCORES}
         return found
+
+
+def _validate(members: Sequence[Member]) -> None:
+    """FATE scores training rows like any others: a partner's part of a score arrives in plaintext (its issue 1779)."""
+    rows = np.arange(len(members[0].party.train.ids))
+    for member in members[1:]:
+        member.actor.send(linear.VALIDATION_SCORE, members[0].actor, Array(member.score(rows)))
 
 
 def _checked(federation: Federation, settings_type: type[Settings]) -> VerticalArbiterSettings:

@@ -57,6 +57,12 @@ ENCRYPTED_LOSS: Step[CipherArray] = Step(
 )
 GRADIENT: Step[FloatArray] = Step("train.gradient", Phase.TRAIN, DATA_ROLES, "a party's own gradient")
 UPDATE: Step[FloatArray] = Step("train.update", Phase.TRAIN, DATA_ROLES, "a party's weights after the step")
+VALIDATION_SCORE: Step[FloatArray] = Step(
+    "train.validation-score",
+    Phase.TRAIN,
+    frozenset({Role.PASSIVE}),
+    "a passive party's scores of all training rows after an epoch, in plaintext, to see how the training goes",
+)
 PARTIAL_SCORE: Step[FloatArray] = Step(
     "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
 )
@@ -133,6 +139,7 @@ class ArbiterFacts(LinearFacts):
     decay: bool | None = None  # the rate is divided by sqrt(1 + epoch)
     loss: bool | None = None  # sent to the arbiter
     prediction_service: bool | None = None  # of partial scores, to the active party
+    validate_every: int | None = None  # epochs after which training rows are scored in plaintext; 0 for never
 
 
 VOCABULARY = Vocabulary(
@@ -153,6 +160,7 @@ VOCABULARY = Vocabulary(
         ENCRYPTED_LOSS,
         GRADIENT,
         UPDATE,
+        VALIDATION_SCORE,
         PARTIAL_SCORE,
     ),
     records=(
