@@ -100,8 +100,14 @@ class DataclassCodec(Codec):
         if not isinstance(value, self._kind):
             raise Malformed(f"must be of type {self._kind.__name__}; got {type(value).__name__}")
         found = {name: getattr(value, name) for name in self._codecs}
-        told = {name: item for name, item in found.items() if name not in self._later or item is not self._later[name]}
+        told = {name: item for name, item in found.items() if name not in self._later or not self._usual(name, item)}
         return {name: at_key(name, self._codecs[name].encode, item, put) for name, item in told.items()}
+
+    def _usual(self, name: str, item: object) -> bool:
+        """A number is its default where it is equal: one that travelled is another object. Arrays are compared with
+        nothing."""
+        default = self._later[name]
+        return item is default or (isinstance(default, bool | int | float | str) and item == default)
 
     def decode(self, value: object, reading: Reading) -> object:
         found = as_object(value, self.words)
