@@ -42,7 +42,10 @@ def arrays(tree: Tree) -> dict:
     return {name: item.values for name, item in tree.items.items()}
 
 
-@pytest.mark.parametrize("federation", [cut_table(), cut_pictures()], ids=["table", "pictures"])
+THREE = cut_table({"bank": 2, "fintech": 3, "shop": 4})
+
+
+@pytest.mark.parametrize("federation", [cut_table(), cut_pictures(), THREE], ids=["table", "pictures", "three"])
 def test_what_is_uploaded_is_the_gradient_of_the_joint_network(federation):
     result = run(federation)
     (sent,) = messages(result, networks.NETWORKS)
@@ -53,7 +56,7 @@ def test_what_is_uploaded_is_the_gradient_of_the_joint_network(federation):
         rows = batch.payload.values - 100
         inputs = {
             party.name: torch.tensor(bottoms[party.name].inputs_of(party.train.features[rows]).astype(np.float32))
-            for party in federation.parties[:2]
+            for party in federation.parties[:-1]
         }
         labels = torch.tensor(federation.parties[0].train.labels[rows])
         expected, expected_top = vertical_gradients(
