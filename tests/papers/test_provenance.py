@@ -29,7 +29,7 @@ NOT_YET = {
     "hu2022": "active feature fig2 fig3 fig4 hardness multiparty safe-rounds",
     "li2019": "async defenses scale table1 wheat",
     "li2021": "fig10 fig7 fig8 fig9 gram-precision no-known-cells table2 table3 table4",
-    "luo2021": "defenses fig10 fig11 fig5 fig6 fig7 fig9 penalty speed table3 types",
+    "luo2021": "defenses fig10 fig11 fig5 fig7 fig9 penalty speed table3 types",
 }
 OLD = {f"{paper}/{name}" for paper, names in NOT_YET.items() for name in names.split()}
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from fedleak.attacks.predictions import equality_bayes
 from fedleak.attacks.predictions.equality_bayes import EqualityBayes
 from fedleak.attacks.predictions.equality_projection import EqualityProjection
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
@@ -16,6 +17,7 @@ from fedleak.attacks.predictions.generator import GeneratorOptions
 from fedleak.attacks.predictions.network_rows import score_slopes
 from fedleak.attacks.predictions.path_restriction import PathRestriction, Pick
 from fedleak.attacks.predictions.posterior_inference import PosteriorInference
+from fedleak.attacks.predictions.prediction_case import read_case
 from fedleak.core.adversary import SecretKind
 from fedleak.core.attack import Status
 from fedleak.defenses.coarse_confidences import ConfidenceNoise, Rounding, TopLabel
@@ -207,3 +209,22 @@ def test_intervals_hold_the_truth_whatever_was_declared_to_be_on_the_confidences
         truth = run.truth.of(guess.secret).values
         assert guess.intervals is not None
         assert ((guess.intervals[:, :, 0] <= truth) & (truth <= guess.intervals[:, :, 1])).all()
+
+
+def test_a_confidence_that_rounding_hides_bounds_its_score(monkeypatch):
+    """Answers of one pass may put hidden classes high above what two digits would have shown."""
+    federation = unit_federation({"bank": 2, "fintech": 4}, PredictionSettings())
+    columns = tuple(name for party in federation.parties for name in party.columns)
+    weights = 8.0 * np.random.default_rng(4).normal(size=(7, 6))
+    defense = Rounding(digits=2)
+    run = run_prediction(federation, model=LinearModel(columns, weights, np.zeros(7)), defense=defense)
+    case = read_case(view_of(run, defense=defense))
+    hidden = case.confidences == 0
+    above = {}
+    for passes in (1, equality_bayes.N_BOUND_PASSES):
+        monkeypatch.setattr(equality_bayes, "N_BOUND_PASSES", passes)
+        _, solved = equality_bayes.fill_from_prior(case)
+        predicted = case.model.confidences(case.inputs(solved.values))
+        above[passes] = float((predicted[hidden] > 0.02).mean())
+    assert above[1] > 0.01
+    assert above[4] < 0.7 * above[1]

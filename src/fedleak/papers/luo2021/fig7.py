@@ -46,11 +46,18 @@ class Size:
     shares: tuple[float, ...]
     seeds: tuple[int, ...]
     most: tuple[int, int, int]  # rows to train on, to test on, to predict
-    epochs: int  # of the network that is attacked
+    epochs: tuple[int, ...]  # of the networks that are attacked
+
+    @property
+    def models(self) -> tuple[tuple[str, str, int], ...]:
+        """Name, kind and epochs. A network trained long, as the authors' is, has confidences next to 0 and 1."""
+        first, *longer = self.epochs
+        networks = ((NN, NN, first), *((f"{NN}, {epochs} epochs", NN, epochs) for epochs in longer))
+        return (LR, LR, 0), (RF, RF, 0), *networks
 
 
-QUICK = Size((0.4,), (0,), (2000, 500, 300), 6)
-FULL = Size((0.2, 0.4, 0.6), (0, 1, 2, 3, 4), (4000, 1000, 600), 15)
+QUICK = Size((0.4,), (0,), (2000, 500, 300), (6,))
+FULL = Size((0.2, 0.4, 0.6), (0, 1, 2, 3, 4), (4000, 1000, 600), (15, 60))
 
 
 class Fig7(Experiment):
@@ -64,19 +71,19 @@ class Fig7(Experiment):
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         size = QUICK if quick else FULL
-        progress.begin(self.name, len(REAL) * 3 * len(size.seeds))
+        progress.begin(self.name, len(REAL) * len(size.models) * len(size.seeds))
         for name in REAL:
             table = paper_table(name)
             splits = {seed: split_rows(table, seed, SPLIT, size.most) for seed in size.seeds}
-            for kind in (LR, RF, NN):
+            for label, kind, epochs in size.models:
                 found: dict[float, list[dict[str, dict[str, float]]]] = {share: [] for share in size.shares}
                 for seed, rows in splits.items():
-                    model = trained(kind, table, rows, seed, epochs=size.epochs)
+                    model = trained(kind, table, rows, seed, epochs=epochs)
                     for share in size.shares:
                         found[share].append(measure(table, rows, model, share, seed))
                     progress.advance()
                 for share, trials in found.items():
-                    yield from _rows(table, kind, share, trials)
+                    yield from _rows(table, label, share, trials)
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         labelled = [
