@@ -17,7 +17,15 @@ import numpy as np
 from fedleak.core.arrays import ByteArray, IntArray
 from fedleak.core.errors import CryptoError, DecryptionError, KeySizeError
 from fedleak.core.payload import CipherArray, Tree
-from fedleak.crypto.fixed_point import IntegerMatrix, Integers, as_integers, as_matrix, check_residues, check_signed
+from fedleak.crypto.fixed_point import (
+    MARGIN_BITS,
+    IntegerMatrix,
+    Integers,
+    as_integers,
+    as_matrix,
+    check_residues,
+    check_signed,
+)
 
 DEFAULT_KEY_BITS = 2048
 MIN_KEY_BITS = 1024
@@ -37,8 +45,9 @@ class PublicKey(ABC):
         self.ciphertext_bytes = ciphertext_bytes
 
     def encrypt(self, values: Integers, fraction_bits: int) -> CipherArray:
-        """Encrypts signed integers, each under half the modulus in magnitude, with fresh randomness."""
-        signed = check_signed("plaintexts", as_integers(values), self.modulus // 2)
+        """Encrypts signed integers with fresh randomness. Each stays 128 bits below the modulus: two near half of it
+        would add up to a small number that looks like any other, and 2^126 of these cannot wrap."""
+        signed = check_signed("plaintexts", as_integers(values), 1 << self.key_bits - MARGIN_BITS)
         return self._wrap(self._encrypt([value % self.modulus for value in signed]), fraction_bits)
 
     def encrypt_residues(self, values: Integers, fraction_bits: int) -> CipherArray:
