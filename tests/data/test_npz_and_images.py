@@ -132,10 +132,10 @@ def test_hostile_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for name, content, message in (
         ("x.npy", pickled.getvalue(), r"without pickled objects"),
         ("x.npy", _forged_array("(1 << 60,)"), r"must be a NumPy"),
-        ("x.npy", _forged_array("(4611686018427387904, 4)"), r"declares 147,573,952,589,676,412,928 bytes"),
+        ("x.npy", _forged_array("(4611686018427387904, 4)"), r"an array of shape \(4611686018427387904, 4\)"),
         ("x.npy", _forged_array("(2, 1)", version=b"\x09\x00"), r"must be a NumPy"),
         ("x.npy", b"nothing", r"must be a NumPy"),
-        ("x.txt", b"text", r"must hold .npy arrays only"),
+        ("x.txt", b"text", r"which is no .npy array"),
     ):
         with pytest.raises(DataError, match=message):
             load(_archive(tmp_path, name, content))
@@ -144,7 +144,7 @@ def test_hostile_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(DataError, match=r"must be a NumPy .npz archive"):
         load(str(tmp_path / "plain.npz"))
     monkeypatch.setattr(text_files, "MAX_FILE_BYTES", 100_000)
-    with pytest.raises(DataError, match=r"at most 100,000 bytes once decompressed"):
+    with pytest.raises(DataError, match=r"once decompressed, where at most 100,000 are read"):
         load(save(tmp_path, x=np.zeros((100_000, 1))))
 
 

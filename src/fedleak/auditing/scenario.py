@@ -20,6 +20,7 @@ from fedleak.data.spec import DataSpec
 from fedleak.protocols import PROTOCOLS
 
 MAX_NAME_CHARS = 64
+MAX_COLUMNS, MAX_ROWS, MAX_GRID = 1_000_000, 10_000_000, 1_000  # what is declared is made, before any data are read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +51,8 @@ class PartySpec:
             raise ScenarioError(
                 f"{self.name!r} must have columns, n_columns, share or patches, one of them; got {', '.join(given)}"
             )
-        if self.n_columns is not None and self.n_columns < 0:
-            raise ScenarioError(f"n_columns of {self.name!r} must be 0 or more; got {self.n_columns}")
+        if self.n_columns is not None and not 0 <= self.n_columns <= MAX_COLUMNS:
+            raise ScenarioError(f"n_columns of {self.name!r} must be from 0 to {MAX_COLUMNS:,}; got {self.n_columns}")
         if self.share is not None and not 0 <= self.share <= 1:
             raise ScenarioError(f"share of {self.name!r} must be from 0 to 1; got {self.share}")
 
@@ -81,10 +82,10 @@ class PartitionSpec:
     def __post_init__(self) -> None:
         if (self.by == "patches") != bool(self.grid):
             raise ScenarioError('grid must be given with by = "patches", and left out otherwise; [1, 2] cuts in halves')
-        if self.grid and (len(self.grid) != 2 or min(self.grid) < 1):
-            raise ScenarioError(f"grid must be two whole numbers from 1 on; got {list(self.grid)}")
-        if self.train_rows is not None and self.train_rows < 1:
-            raise ScenarioError(f"train_rows must be 1 or more; got {self.train_rows}")
+        if self.grid and (len(self.grid) != 2 or not 1 <= min(self.grid) <= max(self.grid) <= MAX_GRID):
+            raise ScenarioError(f"grid must be two whole numbers from 1 to {MAX_GRID:,}; got {list(self.grid)}")
+        if self.train_rows is not None and not 1 <= self.train_rows <= MAX_ROWS:
+            raise ScenarioError(f"train_rows must be from 1 to {MAX_ROWS:,}; got {self.train_rows}")
         if not 0 <= self.test_share < 1:
             raise ScenarioError(f"test_share must be at least 0 and below 1; got {self.test_share}")
 
@@ -104,8 +105,8 @@ class KnowledgeSpec:
             raise ScenarioError(f"cells must be a share from 0 to 1; got {self.cells}")
         if not -1 <= self.decimals <= 15:
             raise ScenarioError(f"decimals must be from 0 to 15, or -1 for all digits; got {self.decimals}")
-        if self.sample < 0:
-            raise ScenarioError(f"sample must be 0 or more; got {self.sample}")
+        if not 0 <= self.sample <= MAX_ROWS:
+            raise ScenarioError(f"sample must be from 0 to {MAX_ROWS:,}; got {self.sample}")
 
 
 @dataclass(frozen=True, kw_only=True)

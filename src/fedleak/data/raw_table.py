@@ -98,11 +98,19 @@ def cell_text(value: object) -> str | None:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Integral):
-        return str(int(value))
+        return _digits(int(value))
     if isinstance(value, Real):
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
     raise TypeError(f"a cell must be a number or a text; got {type(value).__name__}")
+
+
+def _digits(number: int) -> str:
+    """Python refuses to write out thousands of digits."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(number)
 
 
 def from_pandas(
@@ -213,7 +221,13 @@ def _objects(cells: list[object], name: str, missing_marks: Collection[str]) -> 
     """Numbers if every present cell is one, texts otherwise."""
     present = [cell for cell in cells if not _is_missing(cell)]
     if present and all(isinstance(cell, Real | Decimal) and not isinstance(cell, bool | np.bool_) for cell in present):
-        return np.array([np.nan if _is_missing(cell) else float(cell) for cell in cells])  # type: ignore[arg-type]
+        try:
+            return np.array([np.nan if _is_missing(cell) else float(cell) for cell in cells])  # type: ignore[arg-type]
+        except OverflowError as error:
+            raise DataError(
+                f"column {name!r} must hold numbers up to 1.8e308; got one that is larger. "
+                f'Leave the column out with drop = ["{name}"]'
+            ) from error
     return _texts(cells, name, missing_marks)
 
 

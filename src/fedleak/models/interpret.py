@@ -6,7 +6,6 @@ A file is an .npz archive of the spec's arrays with a JSON header: no pickle, bo
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
-from fedleak.core.payload import ARRAY_KINDS, ModelSpec
+from fedleak.core.payload import ARRAY_KINDS, ModelSpec, ScalarValue
 from fedleak.models import boosted_model, layered, opaque, score_models, tree_models
 from fedleak.models.boosted_model import BoostedModel
 from fedleak.models.boosting.losses import Objective
@@ -24,7 +23,10 @@ from fedleak.models.model import FORMAT_VERSION, Model, columns_of
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, Link, NetworkModel
 from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
+from fedleak.schema import strict_json
+from fedleak.schema.strict_json import Malformed
 from fedleak.storage.file_writing import written_whole
+from fedleak.storage.npz_archive import read_archive
 
 MAX_LAYERS = 100
 ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
@@ -163,31 +165,31 @@ def save_model(model: Model, path: Path) -> None:
 
 def load_model(path: Path) -> Model:
     """Read a model that ``save_model`` wrote; every defect is one line that names the file."""
+    arrays = read_archive(path, MAX_FILE_BYTES)
     try:
-        _check_file_size(path)
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except OSError as error:
-        raise FileFormatError(f"{path}: the model cannot be read ({error.strerror or error})") from error
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise FileFormatError(f"{path}: a model must be an .npz archive of plain arrays ({error})") from error
-    try:
-        header = json.loads(arrays.pop(HEADER).tobytes().decode()[:MAX_HEADER_BYTES])
-        kind, config = header["kind"], header["config"]
-    except (KeyError, ValueError, TypeError, RecursionError) as error:
-        raise FileFormatError(f"{path}: a model must have a JSON header with kind and config") from error
-    if not isinstance(kind, str) or not isinstance(config, dict):
-        raise FileFormatError(f"{path}: a model's header must hold a kind and a table of settings")
-    for name, array in arrays.items():
-        if array.dtype.kind not in ARRAY_KINDS:
-            raise FileFormatError(f"{path}: array {name!r} must hold numbers; got {array.dtype}")
-    return interpret(ModelSpec(kind, config, arrays))
+        kind, config = _header(arrays.pop(HEADER, None))
+        for name, array in arrays.items():
+            if array.dtype.kind not in ARRAY_KINDS:
+                raise InputError(f"array {name!r} must hold numbers; got {array.dtype}")
+        return interpret(ModelSpec(kind, config, arrays))
+    except UnreadableModelError:
+        raise
+    except (InputError, ValueError, OverflowError) as error:  # of arrays that do not fit together
+        raise FileFormatError(f"{path}: {error}") from error
 
 
-def _check_file_size(path: Path) -> None:
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise FileFormatError(f"{path}: a model file must be at most {MAX_FILE_BYTES} bytes")
-    with zipfile.ZipFile(path) as archive:
-        total = sum(entry.file_size for entry in archive.infolist())
-    if total > MAX_FILE_BYTES:
-        raise FileFormatError(f"{path}: a model must unpack to at most {MAX_FILE_BYTES} bytes; it would take {total}")
+def _header(array: AnyArray | None) -> tuple[str, dict[str, ScalarValue]]:
+    if array is None or array.nbytes > MAX_HEADER_BYTES:
+        raise InputError(f"a model must have a JSON header of at most {MAX_HEADER_BYTES:,} bytes")
+    try:
+        header = strict_json.parse(array.tobytes())
+    except Malformed as error:
+        raise InputError(f"a model must have a JSON header with kind and config; got: {error}") from error
+    kind, config = (header.get(name) if isinstance(header, dict) else None for name in ("kind", "config"))
+    if not isinstance(kind, str) or not isinstance(config, dict) or not all(map(_is_scalar, config.values())):
+        raise InputError("a model's header must hold a kind, and a config of texts and numbers")
+    return kind, config
+
+
+def _is_scalar(value: object) -> bool:
+    return value is None or isinstance(value, str | bool | int | float)

@@ -81,7 +81,7 @@ def columns_text(columns: Sequence[str]) -> str:
 def columns_of(config: Mapping[str, ScalarValue]) -> tuple[str, ...]:
     try:
         found = json.loads(str(config.get("columns", "")))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"a model's columns must be a JSON list of names; got {config.get('columns')!r}") from error
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise InputError(f"a model's columns must be a JSON list of names; got {found!r}")

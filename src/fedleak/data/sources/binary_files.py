@@ -5,20 +5,18 @@ Both declare their sizes in headers, which are checked before any array is alloc
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib import format as npy
 
 from fedleak.core.arrays import AnyArray
-from fedleak.core.errors import DataError, MissingExtraError, nearest_or_list
+from fedleak.core.errors import DataError, FileFormatError, MissingExtraError, nearest_or_list
 from fedleak.data.raw_table import Pixels, RawTable, from_arrays
 from fedleak.data.sources import text_files
+from fedleak.storage.npz_archive import read_archive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,13 +29,9 @@ PEAK_BYTE = 255
 def read_arrays(path: Path) -> Mapping[str, AnyArray]:
     """Every array of the archive. Sizes are checked from the headers before any array is allocated."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            _check_archive(path, archive)
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as error:
-        first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path} must be a NumPy .npz archive without pickled objects; got: {first_line}") from error
+        return read_archive(path, text_files.MAX_FILE_BYTES)
+    except FileFormatError as error:
+        raise DataError(str(error)) from error
 
 
 def samples(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[AnyArray, AnyArray | None, int]:
@@ -71,7 +65,7 @@ def read_npz_table(path: Path, *, name: str, target: str | None, drop: Collectio
     """A table from an archive: images are flattened; of several label columns only the target is kept."""
     arrays = read_arrays(path)
     rows, labels, _ = samples(path, arrays)
-    columns = next((arrays[key].tolist() for key in _COLUMN_NAMES if key in arrays), None)
+    columns = _names(path, arrays, _COLUMN_NAMES)
     pixels = None
     if columns is None and 3 <= rows.ndim <= 4:
         columns = list(pixel_names(rows.shape[1:]))
@@ -79,6 +73,17 @@ def read_npz_table(path: Path, *, name: str, target: str | None, drop: Collectio
     label_name, chosen = _chosen_labels(path, arrays, labels, target)
     matrix = rows.reshape(len(rows), -1)
     return replace(from_arrays(matrix, chosen, columns, target=label_name, name=name, drop=drop), pixels=pixels)
+
+
+def _names(path: Path, arrays: Mapping[str, AnyArray], keys: Collection[str]) -> list[str] | None:
+    """Of columns, under the first of the keys that is there."""
+    key = next((key for key in keys if key in arrays), None)
+    if key is None:
+        return None
+    found = arrays[key]
+    if found.ndim != 1:
+        raise DataError(f"{key} of {path} must be a list of names; got {found.ndim} dimensions of {found.dtype}")
+    return [name.decode("latin-1") if isinstance(name, bytes) else str(name) for name in found.tolist()]
 
 
 def _pixels(images: AnyArray) -> Pixels | None:
@@ -100,7 +105,7 @@ def _chosen_labels(
         by_name = {"y": labels}
     else:
         flat = labels.reshape(len(labels), -1)
-        given: list[object] = next((arrays[key].tolist() for key in _TARGET_NAMES if key in arrays), [])
+        given = _names(path, arrays, _TARGET_NAMES) or []
         suffixes: Sequence[object] = given if len(given) == flat.shape[1] else range(flat.shape[1])
         by_name = {f"y_{suffix}": flat[:, i] for i, suffix in enumerate(suffixes)}
     if target is None:
@@ -118,38 +123,6 @@ def _joined(path: Path, arrays: Mapping[str, AnyArray], letter: str) -> AnyArray
             f"got {train.shape[1:]} and {test.shape[1:]}"
         )
     return np.concatenate([train, test])
-
-
-def _check_archive(path: Path, archive: zipfile.ZipFile) -> None:
-    n_bytes = sum(member.file_size for member in archive.infolist())
-    if n_bytes > text_files.MAX_FILE_BYTES:
-        raise DataError(
-            f"{path} must hold at most {text_files.MAX_FILE_BYTES:,} bytes once decompressed; it declares {n_bytes:,}"
-        )
-    for member in archive.infolist():
-        if not member.filename.endswith(".npy"):
-            raise DataError(f"{path} must hold .npy arrays only; it holds {member.filename!r}")
-        with archive.open(member) as stream:
-            declared = _declared_array_bytes(stream)
-        if declared > member.file_size:
-            raise DataError(
-                f"{path} must hold the arrays that it declares; {member.filename} declares {declared:,} bytes "
-                f"and has {member.file_size:,}"
-            )
-
-
-def _declared_array_bytes(stream: IO[bytes]) -> int:
-    version = npy.read_magic(stream)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"an array of .npy format version {version}; 1.0 and 2.0 are read")
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise ValueError("an array of pickled objects")
-    n_cells = 1
-    for length in shape:  # Python integers: a forged shape must not wrap around
-        n_cells *= int(length)
-    return n_cells * dtype.itemsize
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

@@ -1,0 +1,42 @@
+"""A part of the mutants that the nightly target tries."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+import fuzz_files
+
+N_MUTANTS = 15  # of each seed
+
+
+@pytest.mark.parametrize("seed", fuzz_files.seeds(), ids=lambda path: path.name)
+def test_a_seed_is_read_and_its_mutants_are_read_or_refused(seed, tmp_path, monkeypatch):
+    fuzz_files.reader_of(seed)(seed)
+    monkeypatch.setattr(signal, "alarm", lambda seconds: None)
+    found = [fuzz_files.tried(seed, number, tmp_path) for number in range(N_MUTANTS)]
+    assert [what for what in found if what not in ("read", "refused")] == []
+    assert "refused" in found
+
+
+def test_a_reader_that_breaks_is_noticed(monkeypatch):
+    def broken(_):
+        raise IndexError("out of range")
+
+    monkeypatch.setitem(fuzz_files.READERS, "table", broken)
+    seed = next(path for path in fuzz_files.seeds() if path.name.startswith("table"))
+    counted, faults, _ = fuzz_files.block((seed, 0, 3))
+    assert counted == {"fault": 3}
+    assert "IndexError" in faults[0].what
+
+
+def test_a_mutant_follows_from_its_number(tmp_path):
+    from random import Random
+
+    seed = next(path for path in fuzz_files.seeds() if path.is_file())
+    made = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        made.append(fuzz_files.place_mutant(seed, tmp_path / name, Random("7")).read_bytes())
+    assert made[0] == made[1] != seed.read_bytes()
