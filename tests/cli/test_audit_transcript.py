@@ -40,7 +40,7 @@ def test_without_a_truth_a_proved_claim_fails_the_build(captured, tmp_path):
     assert done.returncode == ExitCode.FOUND, done.stderr
     sign = findings(done)["fintech", "residual-sign"]
     assert (sign["outcome"], sign["severity"], sign["value"]) == ("unchecked", "high", None)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["journal.jsonl", "report.html", "report.json"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "96 cells of bank&#39;s labels, proved by the transcript alone" in page
     assert "Proved by the view alone:" in page

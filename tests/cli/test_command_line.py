@@ -96,7 +96,7 @@ def test_audit_writes_everything_and_json_alone_goes_to_standard_output(scenario
     assert signs["gaussian-noise(sigma=200.0)"]["outcome"] == "no_leak"
     assert all("train_accuracy" in run["utility"] for run in found["runs"])
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"report.html", "report.json", "transcripts"}
+    assert names == {"journal.jsonl", "report.html", "report.json", "transcripts"}
     assert {path.name for path in (tmp_path / "out" / "transcripts").iterdir()} == {
         "no-defense",
         "gaussian-noise(sigma=200.0)",

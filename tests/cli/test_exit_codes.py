@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -159,21 +160,51 @@ def test_wrong_usage_is_2(arguments, monkeypatch, capsys):
     assert err.startswith("Usage: fedleak ")
 
 
-@pytest.mark.parametrize("arguments", [("list", "attacks"), ("list", "attacks", "--json", "-"), ("--help",)])
-def test_a_reader_that_goes_away_is_3_and_no_finding(arguments):
-    environment = {**os.environ, "PYTHONPATH": str(Path(fedleak_package.__file__).parents[1])}
+OUTPUTS = [("list", "attacks"), ("list", "attacks", "--json", "-"), ("--help",)]
+
+
+def ended_process(arguments: tuple[str, ...], stdout: int, **variables: str) -> subprocess.CompletedProcess[str]:
+    path = str(Path(fedleak_package.__file__).parents[1])
+    return subprocess.run(
+        [sys.executable, "-m", "fedleak", *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path, **variables},
+    )
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS)
+def test_a_reader_that_goes_away_hears_nothing_more(arguments):
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "fedleak", *arguments],
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            env=environment,
-        )
+        done = ended_process(arguments, writing)
     finally:
         os.close(writing)
-    assert done.returncode == 3
-    assert done.stderr == "fedleak: the output was closed before all of it was written\n"
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS)
+def test_an_output_that_is_full_is_one_line(arguments):
+    with open("/dev/full", "w") as full:
+        done = ended_process(arguments, full.fileno())
+    told = "fedleak: the output could not be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (3, told)
+
+
+def test_a_terminal_with_ascii_alone_shows_everything():
+    """Our own signs are spelt out, others are escaped, and JSON reads the same."""
+    code = (
+        "from fedleak.cli.spelt_out import spell_out; from fedleak.cli.output import say, write_json\n"
+        "spell_out(); say('3 \\xd7 4 \\u2014 Z\\xfcrich \\x1b'); write_json({'a': '\\xd7 \\x9b'}, '-')"
+    )
+    path = str(Path(fedleak_package.__file__).parents[1])
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", code], capture_output=True, check=True, env={**os.environ, **ascii_alone}
+    )
+    first, rest = done.stdout.decode("ascii").split("\n", 1)
+    assert first == r"3 x 4 - Z\xfcrich \x1b"
+    assert json.loads(rest) == {"a": "× \x9b"}

@@ -79,7 +79,12 @@ def test_what_is_written_can_be_loaded_again(tmp_path) -> None:
     found = fedleak.audit(
         CONTROL, out=tmp_path / "out", progress=told.append, in_process=True, defenses=["gaussian-noise"]
     )
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "report.json", "transcripts"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "journal.jsonl",
+        "report.html",
+        "report.json",
+        "transcripts",
+    }
     for place in (tmp_path / "out", str(tmp_path / "out" / "report.json")):
         assert figures(fedleak.load_report(place)) == figures(found)
     assert told[0] == "vertical-logistic, no-defense ..."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedleak.core.display import visible
+from fedleak.core.visible_text import visible
 from fedleak.report.numbers import duration, figure, metric_words, number, percent
 
 

@@ -15,14 +15,14 @@ from fedleak.theory.condition import State
 GOOD = (Fate.STOPPED, Fate.RULED_OUT)
 
 
-def advice(findings: Sequence[Finding], tasks: Sequence[Task]) -> tuple[Remedy, ...]:
+def advice(findings: Sequence[Finding], by_theory: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Defenses that were seen to work, changes that break a theorem, and defenses that were seen not to work."""
     tried = dict.fromkeys(finding.defense for finding in findings if finding.defense is not None)
     ended = [(name, question, fate) for name in tried for question, fate in fates(findings, name).items()]
     told = {fate: [_told(findings, *one) for one in ended if one[2] is fate] for fate in Fate}
     worked = [remedy for fate in GOOD for remedy in told[fate]]
     failed = [remedy for fate in Fate if fate not in GOOD for remedy in told[fate]]
-    return tuple(dict.fromkeys([*worked, *map(Remedy, remedies(tasks)), *failed]))
+    return tuple(dict.fromkeys([*worked, *by_theory, *failed]))
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:

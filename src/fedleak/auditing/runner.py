@@ -10,15 +10,16 @@ from dataclasses import replace
 from hashlib import sha256
 
 from fedleak.attacks import ATTACKS
-from fedleak.auditing.advisor import advice
+from fedleak.auditing.advisor import advice, remedies
 from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.report import Report, RunSummary
+from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink
@@ -26,10 +27,11 @@ from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.canaries import redraw
 from fedleak.trial.ceilings import with_ceiling
+from fedleak.trial.conversation import Limits
 from fedleak.trial.decide import Question, decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
 from fedleak.trial.luck import decide_together
-from fedleak.trial.play import Played, play
+from fedleak.trial.play import NO_LIMITS, Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 
@@ -53,6 +55,8 @@ class Audit:
         isolated: bool = True,
         left_out: tuple[str, ...] | None = None,
         repeats: int = 1,
+        limits: Limits = NO_LIMITS,
+        kept: Kept | None = None,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
@@ -60,7 +64,8 @@ class Audit:
         there are cores. ``isolated`` False runs attacks in this process, one after the other, for a debugger.
         ``left_out`` names attacks that the plan left out, where the protocol's own say is not all. ``repeats``: runs
         that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same, and have
-        some labels redrawn.
+        some labels redrawn. ``limits`` are of each attempt. ``kept`` takes everything as it is found, and what it has
+        already is not tried again.
         """
         if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
             raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
@@ -74,8 +79,9 @@ class Audit:
         self._runs = runs
         self._sink_for = sink_for
         self._progress = progress
-        self._summaries: list[RunSummary] = []
-        self._findings: dict[Task, Finding] = {}
+        self._limits = limits
+        self._kept = kept or Kept()
+        self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
 
     @property
     def run_key(self) -> RunKey:
@@ -85,19 +91,24 @@ class Audit:
         """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
         if self._isolated:
             shared_isolation().preload(task.attack for _, task in self._tasks() if task.skip is None)
-        for planned in self._runs:
-            self._skip_inapplicable(planned)
-            open_tasks = [task for task in planned.tasks if task.skip is None]
-            if open_tasks or planned.defense is not None:  # one that leaves nothing to attack has its price too
-                self._one_run(planned, open_tasks)
+        for place, planned in enumerate(self._runs):
+            wanted = [task for task in planned.tasks if task.skip is None]
+            missing = [task for task in wanted if self._places[task] not in self._kept.findings]
+            # A defense that leaves nothing to attack has its price too.
+            if missing or (place not in self._kept.summaries and (wanted or planned.defense is not None)):
+                self._one_run(place, planned, missing)
+
+    @property
+    def open_places(self) -> tuple[int, ...]:
+        """Of tasks that are still to be tried."""
+        return tuple(
+            place for task, place in self._places.items() if task.skip is None and place not in self._kept.findings
+        )
 
     def report(self, *, unfinished: str = "not reached", command: str | None = None) -> Report:
         """All findings so far; what is still open counts as skipped, for the reason given."""
-        findings = []
-        for planned, task in self._tasks():
-            open_task = unanswered(task.question(_label(planned)), Outcome.SKIPPED, unfinished)
-            findings.append(self._findings.get(task, open_task))
-        findings = decide_together(findings)
+        findings = decide_together([self._finding(planned, task, unfinished) for planned, task in self._tasks()])
+        by_theory = tuple(map(Remedy, remedies([task for _, task in self._tasks()])))
         settings = self._scenario.settings
         return Report(
             scenario=scenario_json(self._scenario),
@@ -108,13 +119,13 @@ class Audit:
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
                 **self._brought(),
             ),
-            runs=tuple(self._summaries),
+            runs=tuple(summary for _, summary in sorted(self._kept.summaries.items())),
             findings=tuple(findings),
-            remedies=advice(findings, [task for _, task in self._tasks()]),
+            remedies=advice(findings, by_theory),
             for_other_protocols=self._foreign() if self._left_out is None else self._left_out,
             run_key=str(self.run_key),
             repeats=self._repeats,
-            interrupted=len(self._findings) < len(findings),
+            interrupted=bool(self.open_places),
         )
 
     def _foreign(self) -> tuple[str, ...]:
@@ -130,12 +141,12 @@ class Audit:
     def _tasks(self) -> list[tuple[PlannedRun, Task]]:
         return [(planned, task) for planned in self._runs for task in planned.tasks]
 
-    def _skip_inapplicable(self, planned: PlannedRun) -> None:
-        for task in planned.tasks:
-            if task.skip is not None:
-                self._findings[task] = unanswered(task.question(_label(planned)), Outcome.SKIPPED, task.skip)
+    def _finding(self, planned: PlannedRun, task: Task, unfinished: str) -> Finding:
+        """As it was found, or why it was not."""
+        found = self._kept.findings.get(self._places[task])
+        return found or unanswered(task.question(_label(planned)), Outcome.SKIPPED, task.skip or unfinished)
 
-    def _one_run(self, planned: PlannedRun, tasks: Sequence[Task]) -> None:
+    def _one_run(self, place: int, planned: PlannedRun, tasks: Sequence[Task]) -> None:
         label = _label(planned)
         try:
             played = self._train(planned)
@@ -146,12 +157,13 @@ class Audit:
         except Exception as error:  # a defect of one run must not lose the findings of the others
             show_traceback(error)
             why = f"the run failed: {error if isinstance(error, FedleakError) else in_one_line(error)}"
-            self._findings.update(
-                {t: unanswered(t.question(label), Outcome.ERRORED, why) for t in tasks or planned.tasks}
-            )
+            for task in tasks or planned.tasks:
+                self._kept.add_finding(self._places[task], unanswered(task.question(label), Outcome.ERRORED, why))
             return
         utility, blind = dict(played.run.utility), dict(played.run.baselines)
-        self._summaries.append(RunSummary(label, planned.deviation, utility, played.seconds, notes, blind))
+        if place not in self._kept.summaries:
+            summary = RunSummary(label, planned.deviation, utility, played.seconds, notes, blind)
+            self._kept.add_summary(place, summary)
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         self._attack_all(tasks, [played, *again], label)
 
@@ -189,7 +201,7 @@ class Audit:
             running = {pool.submit(self._attack, task, runs, defense): task for task in tasks}
             try:
                 for done in as_completed(running):
-                    self._findings[running[done]] = done.result()
+                    self._kept.add_finding(self._places[running[done]], done.result())
                     self._progress.advance()
             except BaseException:  # Ctrl-C: nobody waits for an attack of an hour
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -228,6 +240,7 @@ class Audit:
             coalition,
             task.target,
             knowledge,
+            limits=self._limits,
             isolated=self._isolated,
         )
 

@@ -2,87 +2,100 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-
-import click
 
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
-from fedleak.cli.output import check_json_target, write_json
+from fedleak.cli.output import check_json_target, say, write_json
+from fedleak.cli.signals import exit_code
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Severity
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
-from fedleak.door.audits import PAGE, TRANSCRIPTS, carry_out
+from fedleak.door.audit_folder import TRANSCRIPTS
+from fedleak.door.audits import carry_out
 from fedleak.door.frames import FrameOptions
 from fedleak.door.given import Given, GivenCapture, given, is_gradient
-from fedleak.door.reports import REPORT
+from fedleak.door.reports import PAGE, REPORT
 from fedleak.report import json_format, terminal
+from fedleak.report.finding_journal import JOURNAL, Order, recall
+
+MB = 1_000_000
 
 
-@dataclass(frozen=True)
-class Source:
+def given_by(order: Order) -> Given | GivenCapture:
     """What is audited: a scenario, the built-in one if none is named, or a transcript."""
+    scenario = order.place(order.scenario)
+    if order.transcript is None and is_gradient(scenario):
+        return GivenCapture(Path(scenario), order.place(order.truth), order.attacks)
+    if order.transcript is None and order.truth is not None:
+        raise InputError("--truth must go with --transcript, or with a gradient; a scenario brings its own data")
+    if order.transcript is None:
+        return given(scenario, FrameOptions(), attacks=order.attacks or None)
+    if order.scenario is not None:
+        raise InputError(
+            f"--transcript must stand without a scenario; got {order.scenario} as well. A captured run is over: "
+            "leave the scenario out"
+        )
+    transcript = order.place(order.transcript)
+    assert transcript is not None
+    return GivenCapture(transcript, order.place(order.truth), order.attacks)
 
-    scenario: Path | None = None
-    transcript: Path | None = None
-    truth: Path | None = None
-    attacks: tuple[str, ...] = ()
-    repeats: int | None = None
 
-    def given(self) -> Given | GivenCapture:
-        if self.transcript is None and is_gradient(self.scenario):
-            return GivenCapture(Path(self.scenario), self.truth, self.attacks)
-        if self.transcript is None and self.truth is not None:
-            raise InputError("--truth must go with --transcript, or with a gradient; a scenario brings its own data")
-        if self.transcript is None:
-            return given(self.scenario, FrameOptions(), attacks=self.attacks or None)
-        if self.scenario is not None:
-            raise InputError(
-                f"--transcript must stand without a scenario; got {self.scenario} as well. A captured run is over: "
-                "leave the scenario out"
-            )
-        return GivenCapture(self.transcript, self.truth, self.attacks)
+def command_of(order: Order, key: RunKey) -> str:
+    """What gives the same findings again."""
+    named: list[str] = [] if order.scenario is None else [order.scenario]
+    for option, value in (
+        ("--transcript", order.transcript),
+        ("--truth", order.truth),
+        ("--repeats", order.repeats),
+        ("--attack-timeout", order.attack_seconds),
+        ("--attack-memory", None if order.attack_bytes is None else order.attack_bytes // MB),
+    ):
+        named += [] if value is None else [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    named += [word for name in order.attacks for word in ("--attack", name)]
+    return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 
-    def command(self, key: RunKey) -> str:
-        """What gives the same findings again."""
-        named: list[str] = [] if self.scenario is None else [str(self.scenario)]
-        for option, path in (("--transcript", self.transcript), ("--truth", self.truth)):
-            named += [] if path is None else [option, str(path)]
-        named += [word for name in self.attacks for word in ("--attack", name)]
-        named += [] if self.repeats is None else ["--repeats", str(self.repeats)]
-        return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
+
+def begun_order(out: Path) -> tuple[Order, RunKey]:
+    """What the audit that wrote this folder was asked for, and its key."""
+    path = out / JOURNAL
+    if not path.exists():
+        raise InputError(f"--resume must name the folder of an audit, with its {JOURNAL}; got {out}, which has none")
+    found = recall(path).began
+    if not found.order.by_command:
+        raise InputError(
+            f"--resume must name an audit that the command line began; {out} was begun by Python code. "
+            f'Call fedleak.audit there again, with run_key="{found.run_key}"'
+        )
+    return found.order, RunKey.from_text(found.run_key)
 
 
 def audit_command(
-    source: Source,
-    out: Path,
-    json: str | None,
-    fail_on: str,
-    redact: bool,
-    run_key: str | None,
-    in_process: bool,
+    order: Order, out: Path, json: str | None, fail_on: str, key: RunKey | None, *, resumed: bool = False
 ) -> ExitCode:
-    key = None if run_key is None else RunKey.from_text(run_key)
-    wanted = source.given()
+    wanted = given_by(order)
     check_json_target(json)
     with Bar() as bar:
         carried = carry_out(
             wanted,
+            replace(order, folder=order.folder or os.getcwd()),
             key=key,
-            repeats=source.repeats,
-            in_process=in_process,
             out=out,
-            redact=redact,
             progress=bar,
-            command=source.command,
+            command=lambda drawn: command_of(order, drawn),
+            resumed=resumed,
         )
-    _deliver(carried.report, out, json, source.transcript or out / TRANSCRIPTS)
-    if carried.interrupted:
-        click.echo("fedleak: interrupted; the findings so far are in the report", err=True)
-        return ExitCode.INTERRUPTED
+    _deliver(carried.report, out, json, Path(order.transcript or out / TRANSCRIPTS))
+    if carried.failed is not None:
+        raise carried.failed
+    if carried.interrupted is not None:
+        told = f"go on with: {shlex.join(['fedleak', 'audit', '--resume', str(out)])}"
+        say(f"fedleak: interrupted; the findings so far are in the report; {told}", err=True)
+        return exit_code(carried.interrupted)
     return conclude(carried.report, None if fail_on == "never" else Severity[fail_on.upper()])
 
 
@@ -95,13 +108,13 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     missing = () if fail_on is None else report.conclusion.missing
     if not missing:
         return ExitCode.DONE
-    click.echo(f"fedleak: inconclusive under --fail-on: {'; '.join(missing)}", err=True)
+    say(f"fedleak: inconclusive under --fail-on: {'; '.join(missing)}", err=True)
     return ExitCode.INCONCLUSIVE
 
 
 def _deliver(report: Report, out: Path, json: str | None, transcripts: Path) -> None:
     if json is not None:
-        write_json(json_format.to_json(report), json)
+        write_json(json_format.to_json(report), json, private=True)
     if json != "-":
         terminal.print_report(report, plain_console())
-        click.echo(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")
+        say(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as RichProgress
 
 from fedleak.cli.console import plain_console
+from fedleak.core.visible_text import visible_name
 from fedleak.trial.progress import Progress
 
 
@@ -42,7 +43,7 @@ class Bar(Progress):
             self._bar.remove_task(self._current)
         if not self._console.is_terminal:
             self._console.print(f"{what} ...", soft_wrap=True)
-        self._current = self._bar.add_task(what, total=total)
+        self._current = self._bar.add_task(visible_name(what), total=total)
 
     def advance(self) -> None:
         if self._current is not None:

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-import click
-
-from fedleak.cli.output import write_json
+from fedleak.cli.output import say, write_json
 from fedleak.door.checking import Assessed, Check, Expected, checked
 from fedleak.door.frames import FrameOptions
 from fedleak.door.given import given
@@ -29,19 +27,19 @@ def check_command(scenario: Path | None, json: str | None) -> None:
 
 def _show(found: Check) -> None:
     for case, theorems in _grouped(found.theorems):
-        click.echo(f"Theorems, {_named(case)}")
+        say(f"Theorems, {_named(case)}")
         for item in theorems:
             assessment = item.assessment
-            click.echo(f"  {assessment.state.value:8} {assessment.theorem}: {_because(assessment)}")
+            say(f"  {assessment.state.value:8} {assessment.theorem}: {_because(assessment)}")
     for case, attacks in _grouped(found.attacks):
-        click.echo(f"Attacks, {_named(case)}")
+        say(f"Attacks, {_named(case)}")
         for attack in attacks:
             expected = f"skipped: {attack.skip}" if attack.skip else f"theory expects: {attack.verdict}"
-            click.echo(f"  {attack.attack} on {attack.secret}, {expected}")
+            say(f"  {attack.attack} on {attack.secret}, {expected}")
     if found.for_other_protocols:
-        click.echo(left_out(found.for_other_protocols))
+        say(left_out(found.for_other_protocols))
     for line in found.advice:
-        click.echo(f"- {line}")
+        say(f"- {line}")
 
 
 def _grouped(items: Iterable[ItemT]) -> list[tuple[Case, list[ItemT]]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import click
 from rich.table import Table as Grid
 
 from fedleak.cli.console import plain_console
-from fedleak.cli.output import write_json
+from fedleak.cli.output import say, write_json
 from fedleak.core.errors import InputError, listed
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Texts, Tree
 from fedleak.core.transcript import Message
+from fedleak.core.visible_text import visible_name
 from fedleak.core.whole.run import Captured
 from fedleak.storage.capture_and_truth import load_capture
 
@@ -20,7 +20,7 @@ from fedleak.storage.capture_and_truth import load_capture
 def inspect_command(folder: Path, json: str | None) -> None:
     _check_is_one(folder)
     captured = load_capture(folder)
-    summary = _summary(captured)
+    summary = summary_of(captured)
     if json is not None:
         write_json(summary, json)
     if json != "-":
@@ -76,7 +76,7 @@ def _records(captured: Captured) -> dict[str, dict[str, int]]:
     return {party: dict(Counter(record.name for record in records)) for party, records in captured.locals.items()}
 
 
-def _summary(captured: Captured) -> dict[str, object]:
+def summary_of(captured: Captured) -> dict[str, object]:
     facts = captured.transcript.facts
     return {
         "protocol": facts.protocol,
@@ -93,13 +93,16 @@ def _summary(captured: Captured) -> dict[str, object]:
 def _show(captured: Captured) -> None:
     facts = captured.transcript.facts
     console = plain_console()
-    under = f", under {facts.defense}" if facts.defense else ""
-    click.echo(f"{facts.protocol}{under}: {', '.join(f'{p.name} ({p.role.value})' for p in facts.parties)}")
+    under = f", under {visible_name(facts.defense)}" if facts.defense else ""
+    parties = ", ".join(f"{visible_name(party.name)} ({party.role.value})" for party in facts.parties)
+    say(f"{visible_name(facts.protocol)}{under}: {parties}")
     grid = Grid("step", "from", "to", "messages", "the first one holds", box=None, pad_edge=False)
     for step, sender, receiver, count, words in _steps(captured):
-        grid.add_row(step, sender, "everyone" if receiver == "*" else receiver, str(count), words)
+        to = "everyone" if receiver == "*" else receiver
+        grid.add_row(*map(visible_name, (step, sender, to, str(count), words)))
     console.print(grid)
     for party, names in _records(captured).items():
-        click.echo(f"{party} kept: {', '.join(f'{name} ({count})' for name, count in names.items())}")
+        kept = ", ".join(f"{visible_name(name)} ({count})" for name, count in names.items())
+        say(f"{visible_name(party)} kept: {kept}")
     if not captured.locals:
-        click.echo("no party's own records are in it: attacks that need them would be skipped")
+        say("no party's own records are in it: attacks that need them would be skipped")

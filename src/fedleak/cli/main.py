@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from fedleak.cli.output import told
+from fedleak.cli.signals import listen
+from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
@@ -59,7 +61,20 @@ def app(context: click.Context) -> None:
 )
 @click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
 @click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
+@click.option(
+    "--attack-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds that one attempt of an attack may take; longer is a finding that says so.",
+)
+@click.option(
+    "--attack-memory",
+    type=click.IntRange(min=1),
+    help="MB that one attempt may take beyond its view; more is a finding that says so.",
+)
+@click.option("--resume", type=PATH, help="Go on with an audit that was ended: the folder that it wrote to.")
+@click.pass_context
 def audit(
+    context: click.Context,
     scenario: Path | None,
     transcript: Path | None,
     truth: Path | None,
@@ -71,15 +86,49 @@ def audit(
     repeats: int | None,
     run_key: str | None,
     in_process: bool,
+    attack_timeout: float | None,
+    attack_memory: int | None,
+    resume: Path | None,
 ) -> ExitCode:
     """Run the protocol, take each adversary's place, and report what it can reconstruct.
 
     SCENARIO: Scenario in TOML; the built-in one if left out.
     """
-    from fedleak.cli.audit import Source, audit_command
+    from fedleak.cli.audit import MB, audit_command, begun_order
+    from fedleak.core.whole.randomness import RunKey
+    from fedleak.report.finding_journal import Order
 
-    source = Source(scenario, transcript, truth, attacks, repeats)
-    return audit_command(source, out, json, fail_on, redact, run_key, in_process)
+    if resume is not None:
+        _refuse_beside_resume(context)
+        order, key = begun_order(resume)
+        return audit_command(order, resume, json, fail_on, key, resumed=True)
+    order = Order(
+        by_command=True,
+        scenario=_text(scenario),
+        transcript=_text(transcript),
+        truth=_text(truth),
+        attacks=attacks,
+        repeats=repeats,
+        in_process=in_process,
+        redact=redact,
+        attack_seconds=attack_timeout,
+        attack_bytes=None if attack_memory is None else attack_memory * MB,
+    )
+    return audit_command(order, out, json, fail_on, None if run_key is None else RunKey.from_text(run_key))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _refuse_beside_resume(context: click.Context) -> None:
+    """What was asked stands in the journal; only what is made of the findings can be chosen anew."""
+    given = click.core.ParameterSource.COMMANDLINE
+    beside = [name for name in context.params if context.get_parameter_source(name) is given]
+    wrong = sorted(name for name in beside if name not in ("resume", "json", "fail_on"))
+    if wrong:
+        named = ", ".join(wrong).replace("_", "-")
+        raise click.UsageError(f"--resume must stand with --json and --fail-on alone; got {named} as well", context)
 
 
 @app.command()
@@ -199,9 +248,21 @@ def inspect(transcript: Path, json: str | None) -> None:
 def run() -> None:
     """Run a command; every error is one line and an exit code."""
     try:
-        sys.exit(_run(sys.argv[1:]))
+        listen()
+        spell_out()
+        code = _run(sys.argv[1:])
+        sys.stdout.flush()  # now, where a failure has a name
+        sys.exit(code)
     except (Exception, KeyboardInterrupt) as error:
-        sys.exit(told(error))
+        sys.exit(_told(error))
+
+
+def _told(error: BaseException) -> int:
+    """Where there is not even the memory to say it, the code still does: Python's own would be 1, a finding's."""
+    try:
+        return told(error)
+    except (Exception, KeyboardInterrupt):
+        return ExitCode.FAILED
 
 
 def _run(arguments: Sequence[str]) -> int:

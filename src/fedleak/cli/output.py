@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -9,9 +10,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import click
-
+from fedleak.cli.signals import exit_code
 from fedleak.core.errors import WANTS_TRACEBACK, ExitCode, FedleakError, in_one_line, show_traceback
+from fedleak.core.visible_text import visible, visible_json
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """To people: no name that is in it is obeyed by a terminal. Not by click, which takes ASCII for a mistake."""
+    stream = sys.stderr if err else sys.stdout
+    stream.write(visible(text) + "\n")
+    stream.flush()
 
 
 def check_json_target(target: str | None) -> None:
@@ -22,26 +30,34 @@ def check_json_target(target: str | None) -> None:
         check_writable(Path(target))
 
 
-def write_json(value: Mapping[str, object], target: str) -> None:
-    """``-`` is standard output; a file is written under a temporary name and then renamed."""
-    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+def write_json(value: Mapping[str, object], target: str, *, private: bool = False) -> None:
+    """``-`` is standard output; a file is written under a temporary name and then renamed. ``private``: readable by its
+    owner alone."""
+    escaped = target == "-" and not (sys.stdout.encoding or "").lower().startswith("utf")
+    text = visible_json(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=escaped)) + "\n"
     if target == "-":
-        click.echo(text, nl=False)
+        sys.stdout.write(text)
         return
     from fedleak.storage import file_writing
 
-    file_writing.write_text(Path(target), text)
+    file_writing.write_text(Path(target), text, private=private)
+
+
+# What the system says of an output that takes no more. Of files that we write, errors of ours tell.
+OF_THE_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
 def told(error: BaseException) -> ExitCode:
-    """Say what went wrong, in one line on standard error."""
-    if isinstance(error, BrokenPipeError):
+    """Say what went wrong, in one line on standard error; a reader that has gone away wants to hear no more."""
+    if isinstance(error, OSError) and error.errno in OF_THE_OUTPUT:
         _close_output()
-    with suppress(BrokenPipeError):  # nobody listens any more
-        click.echo(f"fedleak: {_words(error)}", err=True)
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.UNHEARD
+    with suppress(OSError):  # nobody listens there either
+        say(f"fedleak: {_words(error)}", err=True)
         show_traceback(error)
     if isinstance(error, KeyboardInterrupt):
-        return ExitCode.INTERRUPTED
+        return exit_code(error)
     return error.exit_code if isinstance(error, FedleakError) else ExitCode.FAILED
 
 
@@ -50,8 +66,8 @@ def _words(error: BaseException) -> str:
         return str(error)
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
-    if isinstance(error, BrokenPipeError):
-        return "the output was closed before all of it was written"
+    if isinstance(error, OSError) and error.errno in OF_THE_OUTPUT:
+        return f"the output could not be written: {error.strerror}"
     return f"internal error: {in_one_line(error)} (set {WANTS_TRACEBACK}=1 to see where)"
 
 

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import write_json
-from fedleak.core.display import visible
 from fedleak.core.version import __version__
+from fedleak.core.visible_text import visible
 
 # Imported one by one: a list of attacks needs nothing of the protocols.
 REGISTRIES = {

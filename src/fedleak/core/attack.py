@@ -12,11 +12,11 @@ import numpy as np
 
 from fedleak.core.adversary import Capability, Secret, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray, Value, freeze, read_only
-from fedleak.core.display import one_line
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.registry import faults_of
 from fedleak.core.view import View
+from fedleak.core.visible_text import one_line
 
 
 class Verdict(StrEnum):

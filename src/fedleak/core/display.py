@@ -1,31 +1,16 @@
-"""What results have in common where they are shown, and texts that cannot change what they are shown in."""
+"""What results have in common where they are shown."""
 
 from __future__ import annotations
 
-import unicodedata
 from abc import ABC, abstractmethod
 from html import escape
 from typing import TYPE_CHECKING
 
 from fedleak.core.payload import ScalarValue
+from fedleak.core.visible_text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Overrides of the writing direction: they can make a name read as another one.
-DIRECTION_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-KEPT = frozenset("\n\t")
-
-
-def visible(text: str) -> str:
-    """The text with every control character written out as an escape, so that none is obeyed."""
-    if text.isprintable():
-        return text
-    return "".join(_escaped(character) if _is_control(character) else character for character in text)
-
-
-def one_line(text: str) -> str:
-    return " ".join(visible(text).split())
 
 
 class Tabular(ABC):
@@ -68,14 +53,3 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     return escape(one_line(f"{value:.4g}" if isinstance(value, float) else str(value)))
-
-
-def _is_control(character: str) -> bool:
-    if character in KEPT:
-        return False
-    return unicodedata.category(character) in {"Cc", "Cs"} or character in DIRECTION_CONTROLS
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -39,7 +39,10 @@ class ExitCode(IntEnum):
     WRONG_INPUT = 2  # or wrong usage
     FAILED = 3  # a run or an attack failed, or fedleak itself
     INCONCLUSIVE = 4  # with --fail-on: nothing failed, but what would have to be known is not
-    INTERRUPTED = 130  # Ctrl-C, as shells number it
+    HUNG_UP = 129  # SIGHUP, the terminal is gone; as shells number it
+    INTERRUPTED = 130  # SIGINT, Ctrl-C
+    UNHEARD = 141  # SIGPIPE, whoever read the output has gone
+    TERMINATED = 143  # SIGTERM
 
 
 class FedleakError(Exception):

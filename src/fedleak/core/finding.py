@@ -10,7 +10,7 @@ from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
 from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.described import meaning
-from fedleak.core.display import one_line
+from fedleak.core.visible_text import one_line
 
 
 class Better(StrEnum):

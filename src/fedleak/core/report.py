@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fedleak.core.conclusion import MEASURED, Conclusion, Level, conclude
-from fedleak.core.display import Tabular, one_line
+from fedleak.core.display import Tabular
 from fedleak.core.finding import Finding, Outcome, Severity
 from fedleak.core.payload import ScalarValue
+from fedleak.core.visible_text import one_line
 
 
 @dataclass(frozen=True)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from fedleak.auditing.kept import digest_of
 from fedleak.auditing.runner import Audit, SinkFactory
-from fedleak.core.errors import InputError
+from fedleak.core.errors import FedleakError, InputError, RunError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
+from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
 from fedleak.door.frames import Adversaries, FrameOptions, Parties
-from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
-from fedleak.door.reports import REPORT
+from fedleak.door.given import Defenses, Given, GivenCapture, Planned, check_lists, given, is_gradient
+from fedleak.door.reports import PAGE, REPORT
 from fedleak.report import html, json_format
+from fedleak.report.finding_journal import JOURNAL, Journal, Order, began, recall
 from fedleak.storage.capture_and_truth import DiskSink
+from fedleak.trial.conversation import Limits
 from fedleak.trial.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from fedleak.door.given import Source
 
-PAGE, TRANSCRIPTS = "report.html", "transcripts"
+UNFINISHED = "the audit was interrupted before it"
 REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
 
 
@@ -43,6 +47,8 @@ def audit(
     run_key: str | None = None,
     repeats: int | None = None,
     in_process: bool = False,
+    attack_timeout: float | None = None,
+    attack_memory: int | None = None,
     out: str | os.PathLike[str] | None = None,
     redact: bool = False,
     progress: Progress | Callable[[str], None] | None = None,
@@ -53,9 +59,10 @@ def audit(
     ``scenario``: the path of a TOML file, a dictionary of its shape, a ``Scenario``, or a data frame; the built-in one
     if left out. ``defenses`` (names, or dictionaries of a name and parameters) and ``attacks`` (names) replace those
     that it names. ``run_key``, as a report names it, repeats an audit. ``repeats``: how many runs each finding is
-    decided on, 5 by default. ``out`` is a folder for the reports and transcripts, ``redact`` leaves true values out of
-    what is written there. ``progress=print`` tells what is done. ``in_process`` runs attacks beside the data, for a
-    debugger.
+    decided on, 5 by default. ``out`` is a folder for the reports and transcripts, where findings are kept as they come;
+    ``redact`` leaves true values out of the reports. ``attack_timeout`` (seconds) and ``attack_memory`` (bytes) are of
+    each attempt: one that passes them is a finding that says so. ``progress=print`` tells what is done. ``in_process``
+    runs attacks beside the data, for a debugger.
 
     ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
     So is ``scenario`` where it is the path of one gradient, an .npz file (docs/gradients.md).
@@ -76,16 +83,21 @@ def audit(
     named = f"{wanted.called}, " if wanted.called else ""
     carried = carry_out(
         wanted,
+        Order(
+            repeats=repeats,
+            in_process=in_process,
+            redact=redact,
+            attack_seconds=attack_timeout,
+            attack_bytes=attack_memory,
+        ),
         key=key,
-        repeats=repeats,
-        in_process=in_process,
         out=None if out is None else Path(out),
-        redact=redact,
         progress=_progress(progress),
         command=lambda drawn: f'fedleak.audit({named}run_key="{drawn}")',
     )
-    if carried.interrupted:
-        raise KeyboardInterrupt
+    for ended in (carried.interrupted, carried.failed):
+        if ended is not None:
+            raise ended
     return carried.report
 
 
@@ -106,51 +118,122 @@ def _capture(
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """An audit that was ended from outside has a report all the same: what was found until then."""
+    """An audit that was ended from outside, or by a full disk, has a report all the same: what was found until then."""
 
     report: Report
-    interrupted: bool
+    interrupted: KeyboardInterrupt | None = None
+    failed: FedleakError | None = None  # why the report, or what it is made of, is not on the disk
 
 
 def carry_out(
     wanted: Given | GivenCapture,
+    order: Order,
     *,
     key: RunKey | None,
-    repeats: int | None,
-    in_process: bool,
     out: Path | None,
-    redact: bool,
     progress: Progress,
     command: Callable[[RunKey], str],
+    resumed: bool = False,
 ) -> Carried:
-    """``command`` is what gives the same findings again. The report that is returned is redacted as well."""
+    """``command`` is what gives the same findings again. The report that is returned is redacted as well. ``resumed``:
+    the folder holds a journal, and what stands there is not tried again."""
     planned = wanted.plan()
     kept = None if out is None or planned.is_over else out / TRANSCRIPTS
-    made = [] if out is None else _make_folders(out, kept)
-    audit = Audit(
+    made = [] if out is None else make_folders(out, kept)
+    try:
+        with _keeping(out, redact=order.redact) as journal:
+            audit = _audit(planned, order, _sinks(kept), progress, key, journal)
+            if out is not None and journal is not None:
+                _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
+            ended = _ended(audit)
+            report = audit.report(unfinished=UNFINISHED, command=command(audit.run_key))
+            carried = Carried(json_format.redact(report) if order.redact else report, **ended)
+            return carried if out is None else _written(carried, out)
+    except InputError:
+        remove_empty(made)
+        raise
+
+
+@contextmanager
+def _keeping(out: Path | None, *, redact: bool) -> Iterator[Journal | None]:
+    """The journal of a folder; a new one goes again where the audit is refused."""
+    if out is None:
+        yield None
+        return
+    journal = Journal(out, redact=redact)
+    try:
+        yield journal
+    except InputError:
+        journal.close(remove=journal.is_new)
+        raise
+    finally:
+        journal.close()
+
+
+def _audit(
+    planned: Planned, order: Order, sinks: SinkFactory, progress: Progress, key: RunKey | None, journal: Journal | None
+) -> Audit:
+    return Audit(
         planned.scenario,
         planned.runs,
-        _sinks(kept),
+        sinks,
         progress,
         run_key=key,
-        isolated=not in_process,
+        isolated=not order.in_process,
         left_out=planned.left_out,
-        repeats=(1 if planned.is_over else REPEATS) if repeats is None else repeats,
+        repeats=(1 if planned.is_over else REPEATS) if order.repeats is None else order.repeats,
+        limits=Limits(order.attack_seconds, order.attack_bytes),
+        kept=journal,
     )
-    interrupted = False
+
+
+def _begin(audit: Audit, journal: Journal, out: Path, order: Order, digest: str, *, resumed: bool) -> None:
+    if resumed:
+        found = recall(out / JOURNAL)
+        if found.began.digest != digest:
+            raise InputError(
+                f"--resume must find scenario and data as they were when {out} was begun; got others. "
+                "Audit them anew, with another --out"
+            )
+        journal.go_on(found)
+        remove_reports(out)
+        return
+    first = began(audit.report(unfinished=UNFINISHED), order, digest, audit.open_places)
+    journal.try_out(first)
+    remove_reports(out)
+    remove_transcripts(out)
+    journal.begin(first)
+
+
+class _Ended(TypedDict, total=False):
+    interrupted: KeyboardInterrupt
+    failed: FedleakError
+
+
+def _ended(audit: Audit) -> _Ended:
+    """How the work came to its end."""
     try:
         audit.run()
-    except KeyboardInterrupt:
-        interrupted = True
+    except KeyboardInterrupt as interruption:
+        return {"interrupted": interruption}
     except InputError:
-        _remove_empty(made)
         raise
-    report = audit.report(unfinished="the audit was interrupted before it", command=command(audit.run_key))
-    report = json_format.redact(report) if redact else report
-    if out is not None:
-        html.write(report, out / PAGE)
-        json_format.write(report, out / REPORT)
-    return Carried(report, interrupted)
+    except RunError as error:  # a finding that could not be kept
+        return {"failed": error}
+    except Exception as error:  # no thread, no descriptor, no memory left for the audit itself
+        show_traceback(error)
+        return {"failed": RunError(f"the audit could not go on: {in_one_line(error)}")}
+    return {}
+
+
+def _written(carried: Carried, out: Path) -> Carried:
+    """A report that cannot be written is still told: what it is made of is in the journal."""
+    try:
+        html.write(carried.report, out / PAGE)
+        json_format.write(carried.report, out / REPORT)
+    except InputError as error:
+        return replace(carried, failed=carried.failed or error)
+    return carried
 
 
 class Told(Progress):
@@ -170,25 +253,6 @@ def _progress(wanted: Progress | Callable[[str], None] | None) -> Progress:
     if wanted is None:
         return Silent()
     return wanted if isinstance(wanted, Progress) else Told(wanted)
-
-
-def _make_folders(out: Path, transcripts: Path | None) -> list[Path]:
-    """Before the work, so that a wrong folder is told at once and not after a long run. Returns what is new."""
-    wanted = [out] if transcripts is None else [transcripts, out]
-    try:
-        new = [folder for folder in wanted if not folder.exists()]
-        wanted[0].mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"out must be a folder that can be written; got {out} ({error.strerror})") from error
-    if not all(os.access(folder, os.W_OK) for folder in wanted):
-        raise InputError(f"out must be a folder that can be written; got {out} (Permission denied)")
-    return new
-
-
-def _remove_empty(folders: Sequence[Path]) -> None:
-    for folder in folders:
-        with suppress(OSError):  # it holds what an earlier run left
-            folder.rmdir()
 
 
 def _sinks(folder: Path | None) -> SinkFactory:

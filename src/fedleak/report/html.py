@@ -14,9 +14,9 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from fedleak.core.display import visible
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
+from fedleak.core.visible_text import visible
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
@@ -82,7 +82,7 @@ def render(report: Report) -> str:
 
 
 def write(report: Report, path: Path) -> None:
-    file_writing.write_text(path, render(report))
+    file_writing.write_text(path, render(report), private=True)
 
 
 def page_title(report: Report) -> str:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from fedleak.core.errors import FileFormatError
 from fedleak.core.payload import ScalarValue
 from fedleak.core.report import Report
+from fedleak.core.visible_text import visible_json
 from fedleak.report.json_keys import SCHEMA_VERSION, ReportKeys, ReportKeys1
 from fedleak.report.json_translation import keys_of, report_of, report_of_version_1
 from fedleak.schema import strict_json
@@ -49,7 +50,7 @@ def to_json(report: Report) -> dict[str, object]:
 
 
 def dumps(report: Report) -> str:
-    return json.dumps(to_json(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return visible_json(json.dumps(to_json(report), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def loads(text: str) -> Report:
@@ -84,7 +85,7 @@ def _version(value: object) -> int:
 
 
 def write(report: Report, path: Path) -> None:
-    file_writing.write_text(path, dumps(report))
+    file_writing.write_text(path, dumps(report), private=True)
 
 
 def read(path: Path) -> Report:

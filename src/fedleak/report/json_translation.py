@@ -36,8 +36,8 @@ def keys_of(report: Report) -> ReportKeys:
         run_key=report.run_key,
         scenario=report.scenario,
         environment=report.environment,
-        runs=tuple(RunKeys(**_same(RunKeys, run)) for run in report.runs),
-        findings=tuple(_finding_keys(finding) for finding in report.findings),
+        runs=tuple(run_keys(run) for run in report.runs),
+        findings=tuple(finding_keys(finding) for finding in report.findings),
         remedies=tuple(_remedy_keys(remedy, by_defense.get(remedy.defense or "")) for remedy in report.remedies),
         for_other_protocols=report.for_other_protocols,
         interrupted=report.interrupted,
@@ -48,8 +48,8 @@ def report_of(keys: ReportKeys) -> Report:
     return Report(
         scenario=MappingProxyType(dict(keys.scenario)),
         environment=MappingProxyType(dict(keys.environment)),
-        runs=tuple(_run(run) for run in keys.runs),
-        findings=_findings(keys.findings),
+        runs=tuple(run_of(run) for run in keys.runs),
+        findings=findings_of(keys.findings),
         remedies=tuple(Remedy(remedy.sentence, remedy.defense) for remedy in keys.remedies),
         for_other_protocols=keys.for_other_protocols,
         run_key=keys.run_key,
@@ -64,8 +64,8 @@ def report_of_version_1(keys: ReportKeys1) -> Report:
     return Report(
         scenario=MappingProxyType(dict(keys.scenario)),
         environment=MappingProxyType(environment),
-        runs=tuple(_run(run) for run in keys.runs),
-        findings=_findings(keys.findings),
+        runs=tuple(run_of(run) for run in keys.runs),
+        findings=findings_of(keys.findings),
         remedies=tuple(Remedy(sentence) for sentence in keys.advice),
         for_other_protocols=keys.for_other_protocols,
         run_key=None if run_key is None else str(run_key),
@@ -105,7 +105,11 @@ def _utility_change(change: UtilityChange | None) -> UtilityChangeKeys | None:
     return UtilityChangeKeys(**_same(UtilityChangeKeys, change))
 
 
-def _finding_keys(finding: Finding) -> FindingKeys:
+def run_keys(run: RunSummary) -> RunKeys:
+    return RunKeys(**_same(RunKeys, run))
+
+
+def finding_keys(finding: Finding) -> FindingKeys:
     return FindingKeys(
         **_same(FindingKeys, finding, but=(*SCORE_KEYS, "gain_ci", "evidence", "certificate")),
         **_score_keys(finding.score),
@@ -127,7 +131,7 @@ def _joined(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return joined
 
 
-def _run(keys: RunKeys) -> RunSummary:
+def run_of(keys: RunKeys) -> RunSummary:
     utility, blind = (_figures(given) for given in (keys.utility, keys.baselines or {}))
     return RunSummary(keys.defense, keys.deviation, utility, _or_nan(keys.seconds), keys.notes, blind)
 
@@ -136,7 +140,7 @@ def _figures(given: Mapping[str, float | None]) -> Mapping[str, float]:
     return MappingProxyType({name: _or_nan(value) for name, value in given.items()})
 
 
-def _findings(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
+def findings_of(entries: Sequence[FindingKeys]) -> tuple[Finding, ...]:
     for position, keys in enumerate(entries):
         beside = [score.ci for score in (keys.population, *keys.further_scores) if score is not None]
         for ci in (keys.ci, *beside):

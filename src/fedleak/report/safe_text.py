@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
-from fedleak.core.display import visible
+from fedleak.core.visible_text import visible
 
 
 @dataclass(frozen=True)

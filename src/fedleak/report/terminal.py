@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fedleak.core.conclusion import Level
-from fedleak.core.display import visible
 from fedleak.core.finding import Finding, Outcome, Severity
 from fedleak.core.report import Report, RunSummary
+from fedleak.core.visible_text import visible
 from fedleak.report.agreement import Agreement, agreement
 from fedleak.report.cases import Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import effects

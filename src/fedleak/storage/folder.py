@@ -119,12 +119,12 @@ def check_place(path: Path, *, overwrite: bool) -> None:
     if not overwrite:
         raise InputError(f"{path} must not exist yet; remove it, choose another name or pass overwrite=True")
     with writing(path):
-        ours = _is_ours(path)
+        ours = is_ours(path)
     if not ours:
         raise InputError(f"{path} must be a folder that fedleak wrote to be overwritten; it holds other things")
 
 
-def _is_ours(path: Path) -> bool:
+def is_ours(path: Path) -> bool:
     """Overwriting removes a folder: it must hold nothing but what we write."""
     if path.is_symlink() or not path.is_dir():
         return False

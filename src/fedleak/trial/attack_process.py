@@ -81,6 +81,8 @@ def _then_exit(work: Callable[..., None], *arguments: object) -> None:
     try:
         work(*arguments)
         status = 0
+    except (EOFError, ConnectionError):  # the audit is gone, or has no use for it any more
+        pass
     except Exception as error:  # an attack's is told on the wire; this is a defect of ours
         traceback.print_exception(error)
     finally:

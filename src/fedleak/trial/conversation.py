@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fedleak.core.attack import Guess, Status
 from fedleak.core.errors import FedleakError, OracleError, in_one_line, name_and_message
@@ -28,7 +29,7 @@ class Limits:
     """Of one attempt; None is no limit."""
 
     wall_seconds: float | None = None
-    memory_bytes: int | None = None
+    memory_bytes: int | None = None  # beyond what its process begins with: the view, and what is imported
 
 
 class AttackFailedError(Exception):
@@ -45,6 +46,7 @@ class Conversation:
 
     def __init__(self, wire: Wire, oracles: Mapping[str, Oracle], limits: Limits) -> None:
         _, number = wire.receive()
+        self.address_limit = _address_limit(int(number), limits)
         self._process = os.pidfd_open(int(number))  # a number could be another process's by the time it is used
         self._wire = wire
         self._oracles = oracles
@@ -81,8 +83,13 @@ class Conversation:
             told = json.loads(body)
             error, message, trace = (str(told[name]) for name in ("error", "message", "trace"))
             skipped = told["skipped"] is True
-            why = message if skipped else name_and_message(error, message)
+            why = message if skipped else self._why(error, message)
             raise AttackFailedError(why, skipped=skipped, trace=trace)
+
+    def _why(self, error: str, message: str) -> str:
+        if error == MemoryError.__name__ and self._limits.memory_bytes is not None:
+            return f"it needed more than the {self._limits.memory_bytes / 1e6:g} MB of memory that it was given"
+        return name_and_message(error, message)
 
     def _answer(self, body: bytes) -> None:
         name, _, query = body.partition(b"\n")
@@ -107,3 +114,11 @@ class Conversation:
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
         os.close(self._process)
         self._wire.close()
+
+
+def _address_limit(process: int, limits: Limits) -> int | None:
+    """In bytes of address space, which is what the system can bound; asked from here, since the process may not."""
+    if limits.memory_bytes is None:
+        return None
+    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[0])
+    return pages * os.sysconf("SC_PAGE_SIZE") + limits.memory_bytes

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ import numpy as np
 from fedleak.core.attack import Attack, Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
+from fedleak.storage.file_writing import locked
 from fedleak.storage.view_and_guess import save_view
 from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES, STORED_VIEW
 from fedleak.trial.code_places import Need, needs_of, search_path
@@ -36,6 +38,9 @@ from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
 from fedleak.trial.spent import Spent, note_apart
 from fedleak.trial.wire import Kind, Request, Wire, described
 
+VIEWS = "fedleak-views-"
+SETTLED_SECONDS = 5
+ENDED_FIRST = "1000"
 KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
 MAX_SENT_BYTES = 1 << 27  # of a view; a larger one never stands in memory as a whole
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
@@ -50,7 +55,10 @@ class Isolation:
 
     def __init__(self, *, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
         """``folder`` and ``environment``: where the server runs and what it is told; as little as possible if None."""
-        self.views = Path(tempfile.mkdtemp(prefix="fedleak-views-"))
+        _remove_orphans()
+        self.views = Path(tempfile.mkdtemp(prefix=VIEWS))
+        self._held = os.open(self.views, os.O_RDONLY)  # whoever finds it unlocked knows that its audit is gone
+        locked(self._held)
         self._control, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._numbers = count()
@@ -67,6 +75,8 @@ class Isolation:
             start_new_session=True,  # Ctrl-C is for the audit, which then ends its attempts
         )
         theirs.close()
+        with suppress(OSError):  # where memory runs out, an attack is ended before the audit
+            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text(ENDED_FIRST, encoding="ascii")
 
     def _told(self, code: Sequence[str]) -> dict[str, str]:
         """The server's environment. Packages learn from it to write nothing and to start nobody."""
@@ -114,6 +124,19 @@ class Isolation:
         self._process.kill()  # it holds nothing worth saving, and the processes of views and attempts end with it
         self._process.wait()
         shutil.rmtree(self.views, ignore_errors=True)
+        os.close(self._held)
+
+
+def _remove_orphans() -> None:
+    """Views that a killed audit left. A young folder may be one that is just being locked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{VIEWS}*"):
+        with suppress(OSError):  # of somebody else, or just gone
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if time.time() - os.fstat(held).st_ctime > SETTLED_SECONDS and locked(held):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)
 
 
 class Chamber:
@@ -151,9 +174,9 @@ class Chamber:
         specs = {name: oracle.spec for name, oracle in view.oracles.items()}
         strict = any(action == "error" and category is Warning for action, _, category, _, _ in warnings.filters)
         known = (view.target, view.facts, view.knowledge)
-        request = Request(described(attack), *known, specs, rng, limits.memory_bytes, strict)
         conversation = self._begun(view, limits)
         try:
+            request = Request(described(attack), *known, specs, rng, conversation.address_limit, strict)
             return conversation.guess(pickle.dumps(request)), conversation.spent
         finally:
             note_apart(conversation.spent)
