@@ -11,7 +11,18 @@ import pytest
 
 import fedleak
 
-NAMES = ["Check", "Recorder", "Report", "__version__", "attack", "audit", "audit_model", "check", "load_report"]
+NAMES = [
+    "Check",
+    "Recorder",
+    "Report",
+    "__version__",
+    "attack",
+    "audit",
+    "audit_model",
+    "check",
+    "load_report",
+    "save_gradient",
+]
 OF_A_FRAME = ["target", "parties", "labels", "protocol", "adversaries"]
 PARAMETERS = {
     "attack": ["view", "name", "seed", "wall_seconds", "memory_bytes", "in_process"],
