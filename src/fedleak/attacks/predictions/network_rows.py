@@ -175,7 +175,10 @@ def restarted(
     n_steps: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Rows that ended off their predictions start again anywhere in the box; the end that comes closest is kept."""
+    """Rows that ended off their predictions start again anywhere in the box, and take an end that meets them.
+
+    An end that only comes closer is no better founded than the one that began at what all rows together say.
+    """
     values, misfit = found.copy(), misfits(case, scores, wanted, found)
     for _ in range(N_RESTARTS):
         left = np.flatnonzero(misfit > ON_PREDICTION)
@@ -185,7 +188,7 @@ def restarted(
         start = rng.random((len(left), case.n_unknown))
         tried = onto_predictions(part, scores, aim, np.eye(case.n_unknown), start, n_steps)
         reached = misfits(part, scores, aim, tried)
-        better = (reached < misfit[left]) & _is_exact(aim[1])
+        better = (reached <= ON_PREDICTION) & _is_exact(aim[1])
         values[left[better]], misfit[left[better]] = tried[better], reached[better]
     return values
 

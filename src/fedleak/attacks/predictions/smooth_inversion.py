@@ -1,7 +1,7 @@
 """A smooth model that can only be asked, inverted: as a network is, with slopes from answers, and with restarts.
 
 Where a row has as many equations as unknowns, a row that ends off its prediction was caught in a bend of the model and
-starts again elsewhere in the box; the end that comes closest is kept.
+starts again elsewhere in the box, and takes an end that meets it.
 """
 
 from __future__ import annotations
