@@ -89,7 +89,7 @@ def audit_command(
             command=lambda drawn: command_of(order, drawn),
             resumed=resumed,
         )
-    _deliver(carried.report, out, json, Path(order.transcript or out / TRANSCRIPTS))
+    _deliver(carried.report, out, json, wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS)
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import fedleak
 from fedleak.auditing.captured_audit import plan_captured
+from fedleak.cli.main import app
 from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.errors import DataError, FileFormatError, InputError, UnreadableModelError
 from fedleak.protocols.captured.captured import opened
@@ -109,6 +111,17 @@ def test_an_audit_takes_the_file_in_place_of_a_scenario(saved, tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
     with pytest.raises(InputError, match="transcript must stand alone"):
         fedleak.audit(saved, defenses=["gaussian-noise"])
+
+
+def test_the_command_line_takes_it_too(saved, tmp_path):
+    np.savez(tmp_path / "batch.npz", x=np.zeros((2, 4, 4, 1), np.uint8), y=np.array([0, 2]))
+    out = ["--out", str(tmp_path / "out")]
+    asked = ["audit", str(saved), "--truth", str(tmp_path / "batch.npz"), "--attack", "residual-sign", *out]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0
+    assert f"Transcripts: {saved}" in found.stdout.replace("\n", " ")
+    report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert f"--truth {tmp_path / 'batch.npz'}" in report["environment"]["command"]
 
 
 JUNK = "x" * 5
