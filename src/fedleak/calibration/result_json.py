@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fedleak.calibration.stages import UNCALIBRATED
 from fedleak.calibration.suite import Measured, Wanted
 from fedleak.calibration.tally import LEAST_FOUND, MOST_FALSE, SURE, Tally, pooled
 from fedleak.trial.provenance import provenance
@@ -26,6 +27,7 @@ def calibration_json(wanted: Wanted, measured: Measured) -> dict[str, object]:
         "limits": {"false_leaks": MOST_FALSE, "power": LEAST_FOUND, "one_sided_tail": SURE},
         "broken": list(found.broken),
         "never_answered": list(found.silent),
+        "not_calibrated": list(UNCALIBRATED),
         "how": HOW,
         "seconds": measured.seconds,
         "cpu_seconds": measured.cpu_seconds,

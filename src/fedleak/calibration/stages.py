@@ -201,6 +201,9 @@ STAGES = (
 )
 
 
+# No stage has them yet: of how often the decision is wrong about them nothing is known, and results say so.
+UNCALIBRATED = ("gradient-separation", "picture-separation")
+
 # What has to be found besides the controls: rare labels, and one column among many.
 LEAKING = (
     Stage(

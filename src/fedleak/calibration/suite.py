@@ -14,7 +14,7 @@ from fedleak.calibration.blocks import Block, ControlBlock, Decision, StageBlock
 from fedleak.calibration.control_runs import controls_of
 from fedleak.calibration.journal import Journal
 from fedleak.calibration.stage import SIZES, Stage
-from fedleak.calibration.stages import LEAKING, STAGES
+from fedleak.calibration.stages import LEAKING, STAGES, UNCALIBRATED
 from fedleak.calibration.tally import Calibration, Tally, added
 from fedleak.core.errors import InputError, UnknownNameError, nearest_or_list
 from fedleak.door.audits import REPEATS
@@ -71,7 +71,7 @@ class Wanted:
         return sorted(found, key=lambda block: block.first)
 
     def _false_leaks(self) -> Iterator[Block]:
-        for stage, attacks in homes(self.attacks or ATTACKS.names):
+        for stage, attacks in homes(self.attacks or calibrated()):
             for table, n in self.cells(stage):
                 slow = tuple(name for name in attacks if name in stage.slow)
                 quick = tuple(name for name in attacks if name not in stage.slow)
@@ -101,6 +101,11 @@ class Wanted:
 
 def _pieces(seeds: int) -> list[tuple[int, int]]:
     return [(first, min(BLOCK, seeds - first)) for first in range(0, seeds, BLOCK)]
+
+
+def calibrated() -> tuple[str, ...]:
+    """Everybody's attacks but those of ours that no stage has."""
+    return tuple(name for name in ATTACKS.names if name not in UNCALIBRATED)
 
 
 def homes(names: Sequence[str]) -> list[tuple[Stage, tuple[str, ...]]]:
