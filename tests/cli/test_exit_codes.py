@@ -13,8 +13,9 @@ import pytest
 
 import fedleak as fedleak_package
 from fedleak.attacks.residuals.residual_sign import ResidualSign
+from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.cli import main
-from fedleak.cli.audit import conclude
+from fedleak.cli.audit import conclude, warn_of_short_key
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import ExitCode
 from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
@@ -161,6 +162,13 @@ def test_wrong_usage_is_2(arguments, monkeypatch, capsys):
 
 
 OUTPUTS = [("list", "attacks"), ("list", "attacks", "--json", "-"), ("--help",)]
+
+
+@pytest.mark.parametrize(("line", "warns"), [("key_bits = 1024", True), ("key_bits = 2048", False)])
+def test_a_key_that_can_be_broken_is_told(line, warns, capsys):
+    scenario = parse_scenario(changed(('cipher = "sealed"', f'cipher = "paillier"\n{line}')))
+    warn_of_short_key(scenario.settings)
+    assert ("keys below 2048 bits can be broken" in capsys.readouterr().err) is warns
 
 
 def ended_process(arguments: tuple[str, ...], stdout: int, **variables: str) -> subprocess.CompletedProcess[str]:

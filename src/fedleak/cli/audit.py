@@ -14,7 +14,9 @@ from fedleak.cli.signals import exit_code
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Severity
 from fedleak.core.report import Report
+from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.randomness import RunKey
+from fedleak.crypto.cipher import DEFAULT_KEY_BITS
 from fedleak.door.audit_folder import TRANSCRIPTS
 from fedleak.door.audits import carry_out
 from fedleak.door.frames import FrameOptions
@@ -78,6 +80,8 @@ def audit_command(
     order: Order, out: Path, json: str | None, fail_on: str, key: RunKey | None, *, resumed: bool = False
 ) -> ExitCode:
     wanted = given_by(order)
+    if isinstance(wanted, Given):
+        warn_of_short_key(wanted.scenario.settings)
     check_json_target(json)
     with Bar() as bar:
         carried = carry_out(
@@ -89,7 +93,8 @@ def audit_command(
             command=lambda drawn: command_of(order, drawn),
             resumed=resumed,
         )
-    _deliver(carried.report, out, json, wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS)
+    transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
+    _deliver(carried.report, out, json, transcripts, redacted=order.redact)
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:
@@ -112,9 +117,21 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     return ExitCode.INCONCLUSIVE
 
 
-def _deliver(report: Report, out: Path, json: str | None, transcripts: Path) -> None:
+def warn_of_short_key(settings: Settings) -> None:
+    bits = getattr(settings, "key_bits", DEFAULT_KEY_BITS)
+    if getattr(settings, "cipher", "") == "paillier" and bits < DEFAULT_KEY_BITS:
+        say(
+            f"fedleak: key_bits is {bits}: keys below {DEFAULT_KEY_BITS} bits can be broken, "
+            "so what the report says holds for longer ones only",
+            err=True,
+        )
+
+
+def _deliver(report: Report, out: Path, json: str | None, transcripts: Path, *, redacted: bool) -> None:
     if json is not None:
         write_json(json_format.to_json(report), json, private=True)
     if json != "-":
         terminal.print_report(report, plain_console())
         say(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")
+        values = "no true values in its reports" if redacted else "true values in its reports"
+        say(f"{out} holds {values}, the run's key, and what every party had: keep it as you keep the data")
