@@ -32,6 +32,7 @@ ATTACKS: Registry[Attack] = Registry(
             ("secureboost-attack",),
         ),
         Entry("routing-intervals", "fedleak.attacks.boosting.routing_intervals:RoutingIntervals"),
+        Entry("bare-ciphertexts", "fedleak.attacks.boosting.bare_ciphertexts:BareCiphertexts"),
         Entry("member-clustering", "fedleak.attacks.boosting.member_clustering:MemberClustering", ("id2graph",)),
         Entry("prediction-queries", "fedleak.attacks.predictions.prediction_queries:PredictionQueries"),
         Entry("gram-inversion", "fedleak.attacks.inversion.gram_inversion:GramInversion"),

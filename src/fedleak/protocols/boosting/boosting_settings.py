@@ -15,6 +15,7 @@ from fedleak.protocols.boosting import vocabulary as boosting
 
 OBJECTIVES = ("auto", "logistic", "softmax", "squared")
 PREDICTIONS = ("routing", "scores")
+BLINDINGS = ("fresh", "shared", "none")
 PUBLIC = (  # settings that are facts as they are
     "depth",
     "bins",
@@ -26,6 +27,7 @@ PUBLIC = (  # settings that are facts as they are
     "goss",
     "reveal_feature",
     "tell_leaves",
+    "blinding",
     "label_epsilon",
     "first_tree_alone",
     "packed",
@@ -75,6 +77,11 @@ class SecureBoostSettings(Settings):
     record_budget: int = setting(0, "records that it answers in all; 0 is without limit", unit="records")
     cipher: str = setting("paillier", "the real cipher, or its ideal counterpart", choices=("paillier", "sealed"))
     key_bits: int = setting(2048, "length of the Paillier modulus", unit="bits")
+    blinding: str = setting(
+        "fresh",
+        "randomness of encrypted gradients: of each its own; one for all of a tree; none, a fault that libraries had",
+        choices=BLINDINGS,
+    )
     fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
 
     def __post_init__(self) -> None:
@@ -84,9 +91,14 @@ class SecureBoostSettings(Settings):
         check_key_bits(self.key_bits, allow_small_keys=False)
 
     def _check_choices(self) -> None:
-        for name, choices in (("objective", OBJECTIVES), ("prediction", PREDICTIONS)):
+        for name, choices in (("objective", OBJECTIVES), ("prediction", PREDICTIONS), ("blinding", BLINDINGS)):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
+
+        if self.blinding != "fresh" and self.cipher != "paillier":
+            raise InputError(
+                f'blinding must be "fresh" under the ideal cipher, which knows no other; got {self.blinding!r}'
+            )
 
     def _check_counts(self) -> None:
         least = {"n_trees": 1, "depth": 1, "bins": 2, "min_bin_rows": 1, "query_budget": 0, "record_budget": 0}

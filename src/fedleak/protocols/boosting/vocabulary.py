@@ -117,6 +117,7 @@ class BoostingFacts(ProtocolFacts):
     goss: bool | None = None
     reveal_feature: bool | None = None  # the label holder learns which column a candidate is about
     tell_leaves: bool | None = None  # partners learn the leaf of every row
+    blinding: str | None = None  # of encrypted gradients: fresh, shared or none
     label_epsilon: float | None = None  # of the randomised labels that trees are grown on; 0: the labels themselves
     first_tree_alone: bool | None = None  # the first round uses the label holder's columns alone
     packed: bool | None = None  # g and h, and many candidates, in one plaintext

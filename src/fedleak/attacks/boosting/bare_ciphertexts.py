@@ -1,0 +1,142 @@
+"""Labels from ciphertexts of gradients that are not blinded, or blinded all alike (the passive side).
+
+Paillier's ciphertext is (1 + m n) r^n mod n^2. Without the factor r^n the public key opens it: m = (c - 1) / n. With
+one r for all rows equal gradients have equal ciphertexts, and in the first tree gradients have one value a class.
+A gradient is p - y, so that its sign is the label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.attacks.boosting.label_holder_sums import integers
+from fedleak.core.adversary import Capability, SecretKind, Symmetry
+from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.errors import MissingFromViewError
+from fedleak.core.facts import Facts
+from fedleak.core.payload import CipherArray, IntegerArray, Payload, Scalar, Tree
+from fedleak.core.steps import FEATURES
+from fedleak.core.transcript import Message
+from fedleak.core.view import View
+from fedleak.protocols.boosting import vocabulary as boosting
+
+WIDEST_SLOT = 124  # bits of two sums in machine words; more is room for something else than g and h
+FRESH = "every ciphertext is blinded by itself"
+
+
+class BareCiphertexts(Attack):
+    name = "bare-ciphertexts"
+    summary = "opens gradients that were encrypted without blinding, or sorts rows by equal ciphertexts"
+    reference = Reference("fedleak", "docs/attacks/bare-ciphertexts.md")
+    requires = frozenset({Capability.CIPHERTEXTS, Capability.OWN_FEATURES, Capability.NODE_ROWS})
+    produces = SecretKind.LABELS
+    up_to = frozenset({Symmetry.CLASS_NAMES})
+    measured_by = "label-accuracy"
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        facts = view.facts.of(boosting.BoostingFacts)
+        if facts.n_classes is None:
+            raise MissingFromViewError("the number of classes must be known, and labels must be classes")
+        ids = np.asarray(view.table(FEATURES, view.coalition[0]).ids, dtype=np.int64)
+        trees = [_Sent(view, message.round, message.payload, ids) for message in _messages(view)]
+        modulus = _modulus(view)
+        opened = modulus is not None and all(tree.honest and tree.is_bare(modulus) for tree in trees)
+        if opened and modulus is not None:
+            labels, how = by_signs(trees, modulus, len(ids), facts.n_classes), "the public key opens every ciphertext"
+        else:
+            labels, how = by_equality(trees, len(ids), facts.n_classes), "rows of one class have equal ciphertexts"
+        return _answer(view, ids, labels, how, certain=opened and facts.label_epsilon == 0)
+
+    @classmethod
+    def predict(cls, facts: Facts) -> Prediction:
+        if facts.capabilities is not None and not cls.requires <= facts.capabilities:
+            return Prediction(Verdict.IMPOSSIBLE, ("no ciphertexts of gradients are received",))
+        blinding = facts.of(boosting.BoostingFacts).blinding
+        if blinding is None or facts.of(boosting.BoostingFacts).objective in (None, "squared"):
+            return Prediction(Verdict.UNKNOWN, ("how gradients are blinded, or that labels are classes, is not known",))
+        if blinding == "fresh":
+            return Prediction(Verdict.UNKNOWN, (f"{FRESH}: nothing is known that opens it",))
+        return Prediction(Verdict.PARTIAL, ("gradients that are not blinded one by one tell their labels",))
+
+
+class _Sent:
+    """Ciphertexts of one tree: those of g, or of g and h packed, by the row's place in the table."""
+
+    def __init__(self, view: View, number: int, payload: Payload, ids: IntArray) -> None:
+        place = {int(row): position for position, row in enumerate(ids)}
+        self.rows = np.array([place[int(row)] for row in integers(payload, "rows")], dtype=np.int64)
+        values = payload.items.get("values") if isinstance(payload, Tree) else None
+        if not isinstance(values, CipherArray):
+            raise MissingFromViewError("gradients must come as ciphertexts")
+        self.values = [bytes(one) for one in values.data[: len(self.rows)]]
+        self.score = _score(view, number)
+        slot = payload.items.get("slot_bits") if isinstance(payload, Tree) else None
+        self.honest = isinstance(slot, Scalar) and isinstance(slot.value, int) and slot.value <= WIDEST_SLOT
+
+    def is_bare(self, modulus: int) -> bool:
+        return all((int.from_bytes(value, "big") - 1) % modulus == 0 for value in self.values)
+
+    def plaintexts(self, modulus: int) -> list[int]:
+        """Around zero."""
+        residues = [(int.from_bytes(value, "big") - 1) // modulus for value in self.values]
+        return [residue - modulus if residue > modulus // 2 else residue for residue in residues]
+
+
+def by_signs(trees: list[_Sent], modulus: int, n_rows: int, n_classes: int) -> FloatArray:
+    """Of two classes g < 0 says 1; of several, g < 0 in a tree of class k says k."""
+    found = np.full(n_rows, np.nan)
+    for tree in trees:
+        signs = np.sign(np.array(tree.plaintexts(modulus), dtype=object)).astype(np.int64)
+        negative = tree.rows[signs < 0]
+        found[negative] = 1.0 if n_classes == 2 else float(tree.score)
+        if n_classes == 2:
+            found[tree.rows[signs > 0]] = 0.0
+    return found
+
+
+def by_equality(trees: list[_Sent], n_rows: int, n_classes: int) -> FloatArray:
+    """Groups by the first round's ciphertexts, if those are as many as classes."""
+    first = trees[: 1 if n_classes == 2 else n_classes]
+    keys: list[tuple[bytes, ...]] = [()] * n_rows
+    for tree in first:
+        for row, value in zip(tree.rows.tolist(), tree.values, strict=True):
+            keys[row] = (*keys[row], value)
+    names = {key: float(number) for number, key in enumerate(sorted({key for key in keys if len(key) == len(first)}))}
+    if not 2 <= len(names) <= n_classes:
+        return np.full(n_rows, np.nan)
+    return np.array([names.get(key, np.nan) for key in keys])
+
+
+def _messages(view: View) -> list[Message]:
+    found = list(view.at(boosting.ENCRYPTED_GRADIENTS, view.coalition[0]))
+    if not found:
+        raise MissingFromViewError("the view holds no ciphertexts of gradients")
+    return found
+
+
+def _modulus(view: View) -> int | None:
+    """Of the label holder's public key, where it is Paillier's."""
+    for message in view.at(boosting.GRADIENT_KEY):
+        held = message.payload.items.get("modulus") if isinstance(message.payload, Tree) else None
+        if isinstance(held, IntegerArray):
+            return int(held.to_ints()[0])
+    return None
+
+
+def _score(view: View, number: int) -> int:
+    for message in view.at(boosting.TREE):
+        held = message.payload.items.get("score") if isinstance(message.payload, Tree) else None
+        if message.round == number and isinstance(held, Scalar) and isinstance(held.value, int):
+            return held.value
+    return 0
+
+
+def _answer(view: View, ids: IntArray, labels: FloatArray, how: str, *, certain: bool) -> Guess:
+    told = np.isfinite(labels)
+    if not told.any():
+        return Guess(view.target, Status.UNDETERMINED, ids, labels[:, None], why=FRESH)
+    status = Status.RECOVERED if certain and told.all() else Status.PARTIAL
+    certificate = "the signs of the opened gradients are the labels" if certain else ""
+    evidence = {"rows told": float(told.mean())}
+    return Guess(view.target, status, ids, labels[:, None], evidence=evidence, why=how, certificate=certificate)
