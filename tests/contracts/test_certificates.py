@@ -37,6 +37,7 @@ from prediction_runs import run_prediction, unit_federation, view_of
 
 PROVING = {
     "arbiter-collusion",
+    "bare-ciphertexts",
     "binary-records",
     "bounded-score-labels",
     "claimed-residual-recovery",

@@ -139,4 +139,13 @@ def _answer(view: View, ids: IntArray, labels: FloatArray, how: str, *, certain:
     status = Status.RECOVERED if certain and told.all() else Status.PARTIAL
     certificate = "the signs of the opened gradients are the labels" if certain else ""
     evidence = {"rows told": float(told.mean())}
-    return Guess(view.target, status, ids, labels[:, None], evidence=evidence, why=how, certificate=certificate)
+    return Guess(
+        view.target,
+        status,
+        ids,
+        labels[:, None],
+        confidence=np.where(told, 1.0, 0.5)[:, None],
+        evidence=evidence,
+        why=how,
+        certificate=certificate,
+    )
