@@ -149,14 +149,15 @@ def vertical_gradients(
     return by_party, dict(zip(top.parameter_order, found[len(named) :], strict=True))
 
 
-def outputs_of(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
-    """What the last layer gives for rows as the network takes them, at prediction, in float64, a thousand rows at a
-    time."""
+def outputs_of(network: LayeredNetwork, inputs: FloatArray, *, stop: int | None = None) -> FloatArray:
+    """What the last layer (or the one before ``stop``) gives for rows as the network takes them, at prediction, in
+    float64, a thousand rows at a time."""
     torch = load_torch("networks")
     parameters = tensors_of(network.parameters, dtype="float64")
     with torch.no_grad():
         batches = torch.tensor(np.asarray(inputs, dtype=np.float64)).split(1000)
-        return np.asarray(torch.cat([forward(network, parameters, one, training=False) for one in batches]).numpy())
+        made = [forward(network, parameters, one, stop=stop, training=False) for one in batches]
+        return np.asarray(torch.cat(made).numpy())
 
 
 def with_statistics(network: LayeredNetwork, inputs: FloatArray) -> LayeredNetwork:

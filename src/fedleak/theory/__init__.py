@@ -9,6 +9,7 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("li2019/section-3.2", "fedleak.theory.horizontal_rounds:LinearUpdate"),
         Entry("li2019/theorem-1", "fedleak.theory.local_updates:LocalUpdate", ("li2019/local-steps",)),
         Entry("li2019/binary-uniqueness", "fedleak.theory.binary_uniqueness:BinaryUniqueness"),
+        Entry("fedleak/one-gradient", "fedleak.theory.one_gradient:OneGradient"),
         Entry("fedleak/missing-parties", "fedleak.theory.missing_parties:MissingParties"),
         Entry("hu2022/corollary-3.2", "fedleak.theory.residual_equations:UniqueResiduals", ("hu2022/theorem-3.1",)),
         Entry("hu2022/lemma-3.3", "fedleak.theory.column_ratios:RatiosWithinBatch"),

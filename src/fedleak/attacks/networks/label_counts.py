@@ -1,0 +1,34 @@
+"""How many rows of each class are in a batch, from the gradient of the last bias.
+
+It is the mean of softmax(z_k) - y_k, so counts = K (mean prediction - gradient). The mean prediction is not known, but
+of a network that was just drawn it hardly depends on the input: K |mean - guess| < 1/2 in every class is enough, and is
+not assumed: whoever uses the counts checks the equations that they imply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.core.arrays import FloatArray, IntArray, Value
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts(Value):
+    counts: IntArray
+    distance: float  # of the estimate from whole numbers, the largest; 1/2 decides nothing
+
+    @property
+    def labels(self) -> IntArray:
+        """In the order of the classes: a batch has no order of its own."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+def label_counts(last_bias: FloatArray, prediction: FloatArray, n_rows: int) -> LabelCounts | None:
+    """``prediction``: what the network says of a neutral input. None where whole numbers do not add up to the batch."""
+    estimate = n_rows * (prediction - last_bias)
+    counts = np.rint(estimate).astype(np.int64)
+    if (counts < 0).any() or counts.sum() != n_rows:
+        return None
+    return LabelCounts(counts, float(np.abs(estimate - counts).max()))

@@ -1,0 +1,126 @@
+"""One gradient, solved: the size of the batch, its labels, what went into the first fully connected layer.
+
+Every step is checked by what is left over. The rank has a gap, label counts make all equations fit to rounding, and two
+starts that have nothing in common end at the same rows. Where one of these fails, what is missing is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedleak.attacks.networks.client_gradients import ClientGradient
+from fedleak.attacks.networks.dense_top import DenseTop, smooth, softmax, top_of
+from fedleak.attacks.networks.hidden_rows import Equations, HiddenRows, equations_of, solved, start_from
+from fedleak.attacks.networks.label_counts import LabelCounts, label_counts
+from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
+from fedleak.core.arrays import FloatArray, Value
+from fedleak.models.layered import LayeredNetwork
+from fedleak.models.layered_torch import outputs_of
+from fedleak.models.layers import BatchNorm, Dropout
+
+STARTS = 4
+FITS = 60.0  # squared residuals for an equation, in roundings: a sum of thousands of terms gathers several
+AGREE = 1e-2  # of the rows' spread: what two starts may differ in
+LARGEST = 32  # rows: beyond, K(K - 1) unknowns take minutes
+NEUTRAL = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedBatch(Value):
+    """``hidden`` is None where nothing was found, and ``why`` says at which step. ``error``: of each row, relative to
+    the spread of all rows, as rounding lets expect; starts that differ count as well."""
+
+    why: str
+    factors: LayerFactors | None = None
+    counts: LabelCounts | None = None
+    hidden: HiddenRows | None = None
+    error: FloatArray | None = None
+    agreeing: int = 0
+
+    @property
+    def fits(self) -> bool:
+        return self.hidden is not None and self.hidden.misfit <= FITS and self.agreeing > 1
+
+
+def solved_batch(seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
+    network, top = seen.network, top_of(seen.network)
+    if any(isinstance(layer, BatchNorm | Dropout) for layer in network.layers):
+        return SolvedBatch("the network has batch norm or dropout: rows do not go through it one by one")
+    if top is None:
+        return SolvedBatch("the network does not end in fully connected layers")
+    if not smooth(top):
+        return SolvedBatch("an activation after the first fully connected layer has kinks: its slopes do not move")
+    factors = factors_of(top.gradient_of(0, seen.values), seen.epsilon, seen.n_rows)
+    if factors is None:
+        return SolvedBatch(_no_rank(top, seen))
+    if factors.n_rows > LARGEST:
+        return SolvedBatch(f"batches of more than {LARGEST} rows are not tried; this has {factors.n_rows}", factors)
+    counts = _counts(top, seen, factors.n_rows)
+    if counts is None:
+        return SolvedBatch("label counts do not come out whole: predictions depend on the rows too much", factors)
+    return _tried(equations_of(top, factors, seen.values, seen.epsilon), counts, seen, rng)
+
+
+def _no_rank(top: DenseTop, seen: ClientGradient) -> str:
+    outputs, inputs = top.layers[0].weight.shape
+    size = "" if seen.n_rows is None else f" of {seen.n_rows} rows"
+    return (
+        f"the gradient of the first fully connected layer ({outputs} x {inputs}) has no rank below full, or not that "
+        f"of the batch{size}: the batch is too large, rows repeat, or noise covers it"
+    )
+
+
+def _counts(top: DenseTop, seen: ClientGradient, n_rows: int) -> LabelCounts | None:
+    last = top.layers[-1]
+    if last.bias is None:
+        return None
+    neutral = np.full((1, *seen.network.input_shape), NEUTRAL)
+    prediction = softmax(outputs_of(seen.network, neutral).astype(np.float64))[0]
+    return label_counts(seen.values[f"{last.name}.bias"], prediction, n_rows)
+
+
+def _tried(equations: Equations, counts: LabelCounts, seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
+    """From starts that have nothing in common, until two agree at a residual that rounding explains."""
+    found: list[HiddenRows] = []
+    for _ in range(STARTS):
+        drawn = _hidden_of(seen.network, rng.random((len(counts.labels), *seen.network.input_shape)))
+        found.append(solved(equations, counts.labels, start_from(equations, drawn)))
+        found.sort(key=lambda one: one.misfit)
+        agreeing = sum(_differ(found[0], one) <= AGREE for one in found)
+        if found[0].misfit <= FITS and (agreeing > 1 or len(found[0].rows) == 1):
+            agreeing = max(2, agreeing)  # a single row has no unknown left
+            break
+    why = "" if found[0].misfit <= FITS else "no start fits the gradient to rounding: labels, or the search"
+    error = _expected_error(equations, found[0])
+    return SolvedBatch(why, equations.factors, counts, found[0], error, agreeing)
+
+
+def _hidden_of(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
+    """What random inputs give the first fully connected layer."""
+    stop = network.first_linear
+    assert stop is not None
+    return outputs_of(network, inputs, stop=stop).astype(np.float64).reshape(len(inputs), -1)
+
+
+def _spread(rows: FloatArray) -> float:
+    off = rows - rows.mean(axis=0) if len(rows) > 1 else rows
+    return float(np.sqrt((off**2).mean())) + 1e-300
+
+
+def _differ(one: HiddenRows, other: HiddenRows) -> float:
+    """The largest distance of a row from the nearest of the other's with its label, in spreads."""
+    from scipy.optimize import linear_sum_assignment
+
+    far = ((one.rows[:, None] - other.rows[None]) ** 2).mean(axis=2)
+    far = np.where(one.labels[:, None] == other.labels[None], far, far.max() + 1)
+    return float(np.sqrt(far[linear_sum_assignment(far)].max()) / _spread(one.rows))
+
+
+def _expected_error(equations: Equations, found: HiddenRows) -> FloatArray:
+    """Rows are 1/K (errors) pseudo-inverted on the gradient: its noise comes through the pseudo-inverse."""
+    weighted = found.errors / equations.factors.noise / len(found.errors)
+    through = np.linalg.pinv(weighted.T)
+    deviation = np.sqrt((through**2).sum(axis=1) * max(1.0, found.misfit))
+    return np.asarray(deviation / _spread(found.rows))

@@ -1,0 +1,110 @@
+"""What one gradient of a layered network determines: equations against unknowns, layer by layer.
+
+The gradient of a fully connected layer over K rows is a sum of K products d_k [h_k, 1]. Where K <= min(inputs + 1,
+outputs) its rank shows K and the span of the rows, and K(K - 1) numbers are open. Every d_k is a function of h_k and
+its label, so the layer gives outputs x K equations for them and each later layer as many as it has parameters. Below
+it, a batch of pixels meets K x inputs equations of the h_k, and as many as the convolutions have parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from fedleak.core.adversary import Capability
+from fedleak.core.attack import Reference
+from fedleak.core.errors import InputError
+from fedleak.core.facts import Facts
+from fedleak.models.layers import Activation, BatchNorm, Dropout, Layer, Linear, Shape, layer_of_line
+from fedleak.protocols.networks.vocabulary import NetworkFacts
+from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, revealed
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Of one part of the network: what is unknown before it is used, and what it says."""
+
+    layer: str
+    unknowns: int
+    equations: int
+
+
+def balances(input_shape: Shape, layers: Sequence[Layer], n_rows: int) -> tuple[Balance, ...]:
+    """From the first fully connected layer to the pixels; without a fully connected layer there is none."""
+    shapes = [tuple(input_shape)]
+    for layer in layers:
+        shapes.append(layer.after(shapes[-1]))
+    sizes = [sum(prod(one) for one in layer.parameters(shapes[i]).values()) for i, layer in enumerate(layers)]
+    first = next((place for place, layer in enumerate(layers) if isinstance(layer, Linear)), None)
+    if first is None:
+        return ()
+    width = prod(shapes[first + 1])
+    later = sum(sizes[first + 1 :])
+    found = [Balance(f"{first} and later: rows into it", n_rows * (n_rows - 1), width * n_rows + later)]
+    if any(layer.parameters(shape) for layer, shape in zip(layers[:first], shapes, strict=False)):
+        inputs, equations = prod(input_shape), n_rows * prod(shapes[first]) + sum(sizes[:first])
+        found.append(Balance(f"0 to {first}: pixels", n_rows * inputs, equations))
+    return tuple(found)
+
+
+class OneGradient(Theorem):
+    """Where it holds, the rows into the first fully connected layer are isolated solutions; a search must find them,
+    and rounding bounds how well."""
+
+    name = "fedleak/one-gradient"
+    summary = "one gradient determines the rows that went into the first fully connected layer, in no order"
+    reference = Reference("fedleak", "docs/theory/one-gradient.md")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        layers = _layers(facts)
+        return Assessment(
+            cls.name,
+            (
+                revealed(Capability.NETWORK, facts),
+                revealed(Capability.LAYER_GRADIENTS, facts),
+                at_most("K <= outputs of the first fully connected layer", facts.batch_size, _first_width(layers)),
+                _one_by_one(layers),
+                _smooth(layers),
+                _nothing_added(facts),
+            ),
+            conclusion="K(K - 1) unknowns meet more equations than that; rows come without an order",
+        )
+
+
+def _layers(facts: Facts) -> tuple[Layer, ...] | None:
+    lines = facts.of(NetworkFacts).bottom
+    try:
+        return None if lines is None else tuple(layer_of_line(line) for line in lines)
+    except InputError:
+        return None
+
+
+def _first_width(layers: tuple[Layer, ...] | None) -> int | None:
+    return next((layer.width for layer in layers or () if isinstance(layer, Linear)), None)
+
+
+def _one_by_one(layers: tuple[Layer, ...] | None) -> Condition:
+    statement = "no batch norm, no dropout"
+    if layers is None:
+        return Condition(statement, State.UNKNOWN, "layers are not known")
+    mixing = [str(layer) for layer in layers if isinstance(layer, BatchNorm | Dropout)]
+    return Condition(statement, State.FAILS if mixing else State.HOLDS, ", ".join(mixing) or "rows pass one by one")
+
+
+def _smooth(layers: tuple[Layer, ...] | None) -> Condition:
+    statement = "activations from the first fully connected layer on are smooth"
+    if layers is None:
+        return Condition(statement, State.UNKNOWN, "layers are not known")
+    first = next((place for place, layer in enumerate(layers) if isinstance(layer, Linear)), len(layers))
+    kinks = [layer.how for layer in layers[first:] if isinstance(layer, Activation) and "relu" in layer.how]
+    # With kinks slopes are 0 or 1: SPEAR's sparsity decides, not this count.
+    return Condition(statement, State.UNKNOWN if kinks else State.HOLDS, ", ".join(kinks) or "sigmoid or tanh")
+
+
+def _nothing_added(facts: Facts) -> Condition:
+    statement = "gradients are sent as they are"
+    if facts.defense is None:
+        return Condition(statement, State.HOLDS, "no defense")
+    return Condition(statement, State.UNKNOWN, f"under {facts.defense}")
