@@ -106,7 +106,9 @@ def invert_columns(view: View, found: ColumnGram, rng: np.random.Generator) -> G
     problem = RotationProblem.of(factor, cells.turned(), None, tolerance)
     answer = invert(problem, rng=rng)
     blur = max(cell_error, float(cells.within.max(initial=0.0)))
-    expected = np.full(len(factor), blur * answer.condition / problem.scale)
+    # Solutions closer than the error tells apart are one answer: it may be off by as much as they differ.
+    alike = 0.0 if answer.spread is None else float(answer.spread.max())
+    expected = np.full(len(factor), max(blur * answer.condition, alike) / problem.scale)
     tables = tuple(np.ascontiguousarray(candidate.T) for candidate in answer.candidates)
     evidence = _evidence(found, answer, len(cells.values), factor.size)
     return graded_guess(view, found.ids, tables, answer, expected, evidence)

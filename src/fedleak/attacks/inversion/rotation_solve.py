@@ -100,8 +100,12 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     complete = found.complete and not by_chance
     if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
-    why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
+    why = _explanation(answer, len(candidates), len(rotations), found.n_nodes)
+    if answer is Answer.UNIQUE and float(spread.max(initial=0.0)) > FINE * problem.scale:
+        why = (
+            f"{len(alike)} real solutions fit, too close to tell apart: their cells differ by up to {spread.max():.1g}"
+        )
     return Inversion(
         answer,
         candidates,
