@@ -70,6 +70,8 @@ ATTACKS: Registry[Attack] = Registry(
             "fedleak.attacks.predictions.forest_path_restriction:ForestPathRestriction",
             ("forest-pra",),
         ),
+        Entry("gradient-factoring", "fedleak.attacks.networks.gradient_factoring:GradientFactoring"),
+        Entry("picture-factoring", "fedleak.attacks.networks.gradient_factoring:PictureFactoring"),
     ],
     group="fedleak.attacks",
     faults=faults_of_attack,

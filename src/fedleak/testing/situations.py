@@ -9,6 +9,7 @@ import numpy as np
 from fedleak.auditing.declared_data import draw_knowledge
 from fedleak.auditing.planner import PlannedRun, Task, plan_audit
 from fedleak.auditing.scenario import Scenario
+from fedleak.core.adversary import Symmetry
 from fedleak.core.attack import Attack
 from fedleak.core.facts import Facts
 from fedleak.core.knowledge import Knowledge
@@ -113,7 +114,8 @@ def _find(runs: tuple[PlannedRun, ...], attack: type[Attack], defense: Defense |
 def _with_other_secrets(federation: Federation, task: Task, seed: int) -> Federation:
     rng = np.random.default_rng([seed, 99])
     several_hold_labels = len(federation.with_role(Role.ACTIVE)) > 1
-    other = _with_other_rows if several_hold_labels else _shuffled
+    unnamed = several_hold_labels or Symmetry.ROW_ORDER in task.attack.up_to
+    other = _with_other_rows if unnamed else _shuffled
     return replace(
         federation,
         parties=tuple(

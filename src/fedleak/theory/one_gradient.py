@@ -48,6 +48,12 @@ def balances(input_shape: Shape, layers: Sequence[Layer], n_rows: int) -> tuple[
     return tuple(found)
 
 
+# Counting equations does not show that they are independent.
+FULL_RANK = Condition(
+    "the equations' Jacobian has full rank at the solution", State.UNKNOWN, "the gradient itself shows it, not before"
+)
+
+
 class OneGradient(Theorem):
     """Where it holds, the rows into the first fully connected layer are isolated solutions; a search must find them,
     and rounding bounds how well."""
@@ -68,6 +74,7 @@ class OneGradient(Theorem):
                 _one_by_one(layers),
                 _smooth(layers),
                 _nothing_added(facts),
+                FULL_RANK,
             ),
             conclusion="K(K - 1) unknowns meet more equations than that; rows come without an order",
         )
