@@ -66,9 +66,11 @@ def predict_packed(facts: Facts, assessment: Assessment) -> Prediction:
     merged = Assessment(
         packed.theorem, (*packed.conditions, *others), f"{packed.conclusion}; {assessment.conclusion}", packed.remedies
     )
-    too_few = enough_slots(facts).state is State.FAILS
-    # Where another condition fails, noise above all, the theorem is silent about what can still be had.
-    return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if too_few else Verdict.UNKNOWN)
+    # A round without slots enough is an honest one, which the gradients of all members may still solve: in whole where
+    # they hold as many columns as the batch has rows, in part where a row stands alone in a sparse column. Where
+    # another condition fails, noise above all, the theorem is silent about what can still be had.
+    blind = facts.n_adversary_features == 0 and enough_slots(facts).state is State.FAILS
+    return from_assessment(merged, if_fails=Verdict.IMPOSSIBLE if blind else Verdict.UNKNOWN)
 
 
 def in_part(rank: int, n_unknowns: int) -> str:
