@@ -191,13 +191,31 @@ def test_who_deviates_for_a_coalition_has_data():
 # Signs, scores, single columns
 
 
-@pytest.mark.parametrize(("batch_size", "verdict"), [(12, Verdict.EXACT), (24, Verdict.UNKNOWN), (36, Verdict.UNKNOWN)])
+@pytest.mark.parametrize(
+    ("batch_size", "verdict"), [(12, Verdict.PARTIAL), (24, Verdict.UNKNOWN), (36, Verdict.UNKNOWN)]
+)
 def test_one_column_has_26_bits_an_equation(batch_size, verdict):
     federation = vertical({"bank": 0, "fintech": 1}, sealed(batch_size=batch_size, epochs=1), n_rows=batch_size)
     found, attempt, wrong = tried("sign-system-labels", federation, ("fintech",), LABELS)
     assert found is verdict
     assert found is not Verdict.EXACT or not wrong
     assert attempt.guess.status is not Status.RECOVERED or not wrong
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "width", "verdict"), [(4, 2, Verdict.PARTIAL), (40, 2, Verdict.EXACT), (12, 3, Verdict.EXACT)]
+)
+def test_a_row_of_zeros_has_no_label_to_show(n_rows, width, verdict):
+    federation = vertical({"bank": 0, "fintech": width}, sealed(batch_size=2, epochs=1), n_rows=n_rows)
+    bank, fintech = federation.parties
+    shown, attempt, wrong = tried("sign-system-labels", federation, ("fintech",), LABELS)
+    assert (shown, wrong, attempt.guess.status) == (verdict, "", Status.RECOVERED)
+    rows = fintech.train.features.copy()
+    rows[0] = 0.0
+    silent = replace(fintech, train=replace(fintech.train, features=rows))
+    _, attempt, wrong = tried("sign-system-labels", replace(federation, parties=(bank, silent)), ("fintech",), LABELS)
+    assert attempt.guess.status is Status.PARTIAL
+    assert wrong == f"1 of {n_rows} cells are missing"
 
 
 def test_sums_of_few_digits_are_not_promised_to_match():

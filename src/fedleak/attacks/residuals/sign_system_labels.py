@@ -50,7 +50,11 @@ class SignSystemLabels(Attack):
             return Prediction(Verdict.IMPOSSIBLE, (assessment.theorem, *assessment.reasons))
         if assessment.state is State.HOLDS:
             reason = "determined by theorem 4.1; whether the search ends within its budget shows only in the run"
-            return Prediction(Verdict.UNKNOWN if _too_long(facts) else Verdict.EXACT, (reason, *assessment.reasons))
+            verdict = Verdict.UNKNOWN if _too_long(facts) else Verdict.EXACT
+            if verdict is Verdict.EXACT and _chance_of_zeros(facts) > 1 - LIKELY:
+                verdict = Verdict.PARTIAL
+                reason = "determined but for rows of zeros: one that scaling puts at 0 in all columns has no gradient"
+            return Prediction(verdict, (reason, *assessment.reasons))
         return from_assessment(assessment, if_fails=Verdict.UNKNOWN)
 
 
@@ -65,6 +69,13 @@ def _too_long(facts: Facts) -> bool:
     stacked = bool(facts.of(LinearFacts).shuffle) and width * (1 + epochs * (n_batches - 1)) >= facts.n_rows
     searched = size <= MAX_FREE_ROWS and _expected_doubles(width, size, n_batches) <= 1 - LIKELY
     return not (size <= width or searched or (stacked and facts.n_rows <= MAX_STACKED_ROWS))
+
+
+def _chance_of_zeros(facts: Facts) -> float:
+    """That one of n rows is the lowest in all of d columns, where columns are independent: n^(1 - d). Scaling to
+    [0, 1], and codes that count from 0, make zeros of it, and no sum shows its label."""
+    n_rows, width = facts.n_rows or 1, facts.n_adversary_features or 0
+    return float(n_rows) ** (1 - width)
 
 
 def _expected_doubles(width: int, size: int, n_batches: int) -> float:
