@@ -92,7 +92,7 @@ def test_an_audit_goes_through_and_its_report_has_them(tmp_path):
     report = work.report()
     assert Outcome.ERRORED not in {finding.outcome for finding in report.findings}
     again = json_format.loads(json_format.dumps(report))
-    assert {finding.secret.owner for finding in again.findings} == {"north, south+west:3"}
+    assert {finding.secret.owner for finding in again.findings} == {"north, south+west:3", ODD, "west:3"}
     assert ODD in html.render(report)
     stored = [load_capture(path).transcript.facts for path in tmp_path.iterdir()]
     assert sorted(facts.defense or "" for facts in stored) == ["", "fresh-batches(parties=('west:3',))"]
@@ -150,4 +150,5 @@ def test_nobody_is_called_everybody():
 def test_kinds_of_secret_that_are_pooled_name_all_their_owners():
     (planned, _) = plan_check(parse_scenario(OF_ROWS))
     pooled = {task.target for task in planned.tasks if task.target.kind is SecretKind.RECORDS}
-    assert pooled == {Secret(SecretKind.RECORDS, together((ODD, "west:3")))}
+    owners = (together((ODD, "west:3")), ODD, "west:3")  # of whose is whose each one's is asked for too
+    assert pooled == {Secret(SecretKind.RECORDS, owner) for owner in owners}

@@ -85,7 +85,7 @@ def test_who_holds_pictures_has_no_columns_to_find_and_the_other_way_round():
         assert targets(kind, parties, ("server",)) == [Secret(kind, "a")]
         assert targets(other, parties, ("server",)) == []
     unknown = (PartyFacts("a", Role.PASSIVE, 4), PartyFacts("server", Role.SERVER, 0))
-    for kind in known.values():
+    for kind in (*known.values(), SecretKind.RANGES):
         assert targets(kind, unknown, ("server",)) == [Secret(kind, "a")]
 
 

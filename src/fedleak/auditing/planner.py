@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedleak.attacks import ATTACKS
@@ -113,10 +113,12 @@ def _tasks(federation: Federation, facts: Facts, adversary: AdversarySpec) -> It
     capabilities = protocol.reveals(federation.settings, facts.parties, coalition) | _from_knowledge(adversary)
     seen = facts.seen_by(coalition, capabilities)
     wanted = {ATTACKS.get(name).name for name in adversary.attacks}
+    # A protocol that takes tables alone may make pictures of them.
+    parties = facts.parties if protocol.shaped_cells else tuple(replace(one, pictures=None) for one in facts.parties)
     for attack in ATTACKS:
         if attack.name not in wanted if wanted else _is_foreign(attack, protocol):
             continue
-        found = targets(attack.produces, facts.parties, coalition, apart=attack.apart)
+        found = targets(attack.produces, parties, coalition, apart=attack.apart)
         for target in found or [Secret(attack.produces, JOINT)]:
             skip = _reason_to_skip(attack, adversary, capabilities, bool(found), protocol)
             yield Task(adversary, attack, target, seen, _predicted(attack, seen, skip), skip)
@@ -219,8 +221,9 @@ def targets(
     wide = [party.name for party in outside if party.n_features != 0]
     if kind in POOLED_COLUMNS and not apart:
         return [Secret(kind, together(wide))] if wide else []
-    other = {SecretKind.IMAGES: False, SecretKind.FEATURES: True}.get(kind)  # who holds columns has no pictures
-    return [Secret(kind, party.name) for party in outside if party.name in wide and party.pictures is not other]
+    # Who holds columns has no pictures.
+    lacks = {SecretKind.IMAGES: (False,), SecretKind.FEATURES: (True,)}.get(kind, ())
+    return [Secret(kind, party.name) for party in outside if party.name in wide and party.pictures not in lacks]
 
 
 def plan_audit(scenario: Scenario, table: EncodedTable | None = None) -> tuple[PlannedRun, ...]:

@@ -127,14 +127,13 @@ class Horizontal:
         nothing = np.zeros((n, 0))
         mine = population.latent(np.zeros((N_OWN_ROWS, 0)), self.width, rng)
         hospital = self._party(HOSPITAL, population, mine, rng, first=1000)
-        others = [_helper(HUB, Role.SERVER)]
-        if self.lab:
-            theirs = population.latent(np.zeros((N_LAB_ROWS, 0)), self.width, rng)
-            others.append(self._party(LAB, population, theirs, rng, first=2000))
 
         def federation(latent: FloatArray, rng: Draw) -> Federation:
-            clinic = self._party(CLINIC, population, latent, rng, first=0)
-            return Federation(self.protocol, (hospital, clinic, *others), settings)
+            others = [self._party(CLINIC, population, latent, rng, first=0), _helper(HUB, Role.SERVER)]
+            if self.lab:
+                theirs = population.latent(np.zeros((N_LAB_ROWS, 0)), self.width, rng)
+                others.append(self._party(LAB, population, theirs, rng, first=2000))
+            return Federation(self.protocol, (hospital, *others), settings)
 
         return Layout(CLINIC, nothing, self.width, federation)
 

@@ -202,7 +202,14 @@ STAGES = (
 
 
 # No stage has them yet: of how often the decision is wrong about them nothing is known, and results say so.
-UNCALIBRATED = ("gradient-separation", "picture-separation")
+UNCALIBRATED = (
+    "bare-ciphertexts",
+    "cafe-printed",
+    "gradient-factoring",
+    "gradient-separation",
+    "picture-factoring",
+    "picture-separation",
+)
 
 # What has to be found besides the controls: rare labels, and one column among many.
 LEAKING = (

@@ -21,6 +21,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.payload import Array, Tree
 from fedleak.core.whole.federation import setting
 from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
+from fedleak.crypto.fixed_point import MARGIN_BITS
 from fedleak.models.boosting.growth import Gradients, Sums
 from fedleak.models.boosting.packed_gradients import Opened, ToEncrypt
 from fedleak.protocols.boosting import vocabulary as boosting
@@ -67,7 +68,7 @@ class _Behaviour:
         g, h = gradients.g[sampled].tolist(), gradients.h[sampled].tolist()
         h_bits = max(1, sum(h).bit_length())
         slot_bits = h_bits + sum(map(abs, g)).bit_length() + 1
-        room = self._key_bits - 2 - slot_bits
+        room = self._key_bits - MARGIN_BITS - 1 - slot_bits
         if room < 1:
             raise PlaintextRangeError(f"a key of {self._key_bits} bits has no room above {slot_bits} bits of sums")
         chosen = self._block(len(sampled), room)

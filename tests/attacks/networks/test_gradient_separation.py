@@ -65,7 +65,7 @@ def test_a_layer_without_a_bias_is_refused_in_words() -> None:
 
 def test_batches_of_all_rows_separate_none() -> None:
     _, guess, _ = tabled(batch_size=24)
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.UNDETERMINED
     assert "never apart" in guess.why
 
 

@@ -84,7 +84,7 @@ def test_rotated_columns_give_the_same_view():
 
 def test_scores_of_two_outside_parties_are_only_known_as_a_sum():
     guess, _, _ = attempt("partial-score-recovery", ("bank",), {"bank": 12, "fintech": 1, "shop": 2})
-    assert guess.status is Status.NOT_IDENTIFIABLE
+    assert guess.status is Status.PARTIAL
     assert "sum" in guess.why
 
 

@@ -49,8 +49,8 @@ class GradientSeparation(Attack):
 
 def _none_determined(view: View, found: Separated, width: int) -> Guess:
     """By the rank of the equations; where batches do not agree, that says nothing."""
-    status = Status.NOT_IDENTIFIABLE if found.agrees else Status.UNDETERMINED
-    return nothing(view, found.explained(), found.evidence(), width=width, status=status)
+    # Rows that stay together are not told apart by sums; that later layers do not tell them apart is not shown.
+    return nothing(view, found.explained(), found.evidence(), width=width, status=Status.UNDETERMINED)
 
 
 def _answer(view: View, seen: CutView, found: Separated) -> Guess:

@@ -39,8 +39,8 @@ class PictureSeparation(Attack):
             return nothing(view, refused, {}, width=len(seen.network.columns), status=Status.UNDETERMINED)
         found = separate(seen)
         if not found.determined.any():
-            status = Status.NOT_IDENTIFIABLE if found.agrees else Status.UNDETERMINED
-            return nothing(view, found.explained(), found.evidence(), width=len(seen.network.columns), status=status)
+            width = len(seen.network.columns)
+            return nothing(view, found.explained(), found.evidence(), width=width, status=Status.UNDETERMINED)
         place = seen.network.first_linear or 0
         wanted = found.hidden.values[found.determined]
         matched = matched_inputs(
