@@ -166,20 +166,21 @@ def with_equivalents(rows: Sequence[dict[str, object]], known: Sequence[Mapping[
     return found
 
 
-def summary(rows: Sequence[Mapping[str, object]]) -> dict[str, dict[str, float]]:
-    """By package, and of all: mutants, noticed (a failed test or a run without end), survived, equivalent, share."""
+def summary(rows: Sequence[Mapping[str, object]]) -> dict[str, dict[str, float | None]]:
+    """By package, and of all: mutants, noticed (a failed test or a run without end), survived, equivalent, share (null
+    where none was tried)."""
     packages = list(dict.fromkeys(str(row["package"]) for row in rows))
-    found = {}
+    found: dict[str, dict[str, float | None]] = {}
     for package in [*packages, "all"]:
         counts = Counter(str(row["outcome"]) for row in rows if package in ("all", row["package"]))
         noticed, survived = counts["failed"] + counts["endless"], counts["survived"]
-        share = noticed / (noticed + survived) if noticed + survived else 1.0
+        decided = noticed + survived
         found[package] = {
             "mutants": counts.total(),
             "noticed": noticed,
             "survived": survived,
             "equivalent": counts["equivalent"],
-            "share": round(share, 4),
+            "share": round(noticed / decided, 4) if decided else None,
         }
     return found
 
@@ -210,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
     print(json.dumps(found["summary"], indent=2))
     unnoticed = [row["kind"] for row in found[NAMED] if row["outcome"] == "survived"]
     print(f"of {len(found[NAMED])} named ones unnoticed: {'; '.join(unnoticed) or 'none'}")
-    return 0 if found["summary"]["all"]["share"] >= LEAST and not unnoticed else 1
+    return 0 if (found["summary"]["all"]["share"] or 0.0) >= LEAST and not unnoticed else 1
 
 
 def _provenance() -> dict[str, object]:

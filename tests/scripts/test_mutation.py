@@ -87,6 +87,7 @@ def test_only_a_survivor_can_be_equivalent_and_it_counts_neither_way():
         "mutants": 4, "noticed": 3, "survived": 0, "equivalent": 1, "share": 1.0,
     }  # fmt: skip
     assert mutation.summary(found)["theory"]["share"] == 1.0
+    assert mutation.summary([])["all"]["share"] is None
 
 
 @pytest.mark.xfail(reason="to be measured on the code as it lands", strict=True)
