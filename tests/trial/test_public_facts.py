@@ -65,6 +65,14 @@ def test_whoever_declares_a_defense_names_it(kind):
     assert fitting
 
 
+def test_a_setting_of_the_same_name_without_the_value_does_not_fit():
+    network = PROTOCOLS.get("horizontal-network")
+    assert network.misfit(DEFENSES.get("large-initialisation")()).startswith(
+        "large-initialisation needs initialisation = 'normal', which horizontal-network does not have"
+    )
+    assert PROTOCOLS.get("vertical-logistic").misfit(DEFENSES.get("large-initialisation")()) is None
+
+
 def test_what_is_known_beforehand_is_among_the_capabilities():
     played = play(FEDERATION, Randomness.published(1))
     rows = FEDERATION.party("bank").train

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from fedleak.core.arrays import read_only
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts
@@ -82,6 +83,7 @@ class LocalSteps(Defense):
     summary = "sends the change after a local step on each batch instead of a gradient; helps only with large steps"
     reference = Reference("li2019", "section 4.2")
     changes = frozenset({"update", "learning_rate"})
+    chooses = read_only({"update": "asynchronised"})
 
     learning_rate: float = setting(0.1, "the local step size; small ones do not protect")
 
@@ -90,7 +92,7 @@ class LocalSteps(Defense):
             raise InputError(f"learning_rate of local-steps must be above 0; got {self.learning_rate}")
 
     def configure(self, federation: Federation) -> Federation:
-        return federation.with_settings(update="asynchronised", learning_rate=self.learning_rate)
+        return federation.with_settings(**self.chooses, learning_rate=self.learning_rate)
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,10 @@ class LargeInitialisation(Defense):
     summary = "draws the first weights from the standard normal distribution"
     reference = Reference("hu2022", "section 4")
     changes = frozenset({"initialisation"})
+    chooses = read_only({"initialisation": "normal"})
 
     def configure(self, federation: Federation) -> Federation:
-        return federation.with_settings(initialisation="normal")
+        return federation.with_settings(**self.chooses)
 
 
 @dataclass(frozen=True)

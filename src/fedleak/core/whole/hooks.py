@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from fedleak.core.arrays import read_only
 from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.payload import Payload
@@ -72,6 +73,7 @@ class Defense(ABC):
     summary: ClassVar[str]
     reference: ClassVar[Reference]
     changes: ClassVar[frozenset[str]] = frozenset()  # settings
+    chooses: ClassVar[Mapping[str, str]] = read_only({})  # of these settings, the values that they get by name
     acts_at: ClassVar[frozenset[Step[Any]]] = frozenset()
 
     @property

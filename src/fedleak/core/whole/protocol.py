@@ -34,8 +34,13 @@ class Protocol(ABC):
     @classmethod
     def misfit(cls, defense: Defense) -> str | None:
         """Why a defense would do nothing here: a setting or a step that this protocol does not have."""
-        settings = {field.name for field in fields(cls.settings_type)}
-        lacking = [f"the setting {name}" for name in sorted(defense.changes - settings)]
+        settings = {field.name: field.metadata.get("choices", ()) for field in fields(cls.settings_type)}
+        lacking = [f"the setting {name}" for name in sorted(defense.changes - settings.keys())]
+        lacking += [
+            f"{name} = {value!r}"
+            for name, value in sorted(defense.chooses.items())
+            if settings.get(name) and value not in settings[name]
+        ]
         lacking += [f"the step {name}" for name in sorted(step.name for step in defense.acts_at - cls.named_steps)]
         return f"{defense.name} needs {' and '.join(lacking)}, which {cls.name} does not have" if lacking else None
 
