@@ -91,6 +91,7 @@ class Tiny(Experiment):
 
 @pytest.fixture
 def result(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedleak.data.sources._READ", {})  # other tests read files that are gone since
     (tmp_path / "people.csv").write_text("a,b\n1,2\n3,4\n")
     monkeypatch.setattr(Tiny, "source", str(tmp_path / "people.csv"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -138,3 +139,11 @@ def test_code_that_is_no_checkout_has_no_commit(monkeypatch, tmp_path):
     made = provenance()
     assert (made["commit"], made["uncommitted_changes"]) == (None, None)
     assert np.all([library["threads"] >= 1 for library in made["blas"]])
+
+
+def test_a_data_file_that_is_gone_has_no_digest_and_loses_no_result(tmp_path):
+    gone = tmp_path / "moved-away.csv"
+    gone.write_text("a,b\n1,2\n3,4\n")
+    load(str(gone))
+    gone.unlink()
+    assert provenance()["data_sha256"]["moved-away.csv"] is None

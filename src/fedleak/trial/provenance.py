@@ -123,9 +123,13 @@ def _cpu_model() -> str | None:
     return f"{fields['model name']} ({numbers})"
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _digest(path: Path) -> str | None:
+    """None for a file that is gone: a result is not lost because its data were moved while it was computed."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def _git(root: Path, *arguments: str) -> str | None:
