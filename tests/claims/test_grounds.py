@@ -45,6 +45,7 @@ def test_every_refusal_names_its_grounds():
         "boosting/threshold_search.py",
         "networks/cafe_printed.py",
         "networks/gradient_factoring.py",
+        "networks/gradient_labels.py",
         "networks/gradient_separation.py",
         "networks/picture_separation.py",
         "residuals/bounded_score_labels.py",

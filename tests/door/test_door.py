@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import fedleak
-from fedleak.attacks import ATTACKS
-from fedleak.auditing.planner import OF_KNOWLEDGE
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.attack import Guess, Status
@@ -144,9 +142,8 @@ def test_a_check_of_a_frame_is_that_of_the_file(frame, keywords) -> None:
 @pytest.mark.parametrize("protocol", [p for p in PROTOCOLS.own if not p.replays], ids=lambda plugin: plugin.name)
 def test_a_frame_does_for_every_protocol(protocol, frame) -> None:
     found = fedleak.check(frame, target="target", parties={"bank": 0.6, "fintech": 0.4}, protocol=protocol.name)
-    suited = [attack for attack in ATTACKS if not attack.requires - protocol.may_reveal - OF_KNOWLEDGE]
-    assert bool(found.attacks) == bool(suited)
-    assert bool(found.theorems) == bool(suited)
+    assert found.attacks
+    assert found.theorems
 
 
 def test_a_setting_has_one_place() -> None:

@@ -49,6 +49,13 @@ ATTACKS: Registry[Attack] = Registry(
             "fedleak.attacks.networks.picture_separation:PictureSeparation",
             ("cafe-direct-pictures",),
         ),
+        Entry("gradient-norm-labels", "fedleak.attacks.networks.gradient_labels:GradientNormLabels", ("norm-attack",)),
+        Entry(
+            "gradient-direction-labels",
+            "fedleak.attacks.networks.gradient_labels:GradientDirectionLabels",
+            ("cosine-attack",),
+        ),
+        Entry("gradient-clustering", "fedleak.attacks.networks.gradient_labels:GradientClustering"),
         Entry("average-inversion", "fedleak.attacks.inversion.average_inversion:AverageInversion"),
         Entry("equality-solving", "fedleak.attacks.predictions.equality_solving:EqualitySolving", ("esa",)),
         Entry(

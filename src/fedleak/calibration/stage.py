@@ -108,6 +108,17 @@ class Boosted:
         return _settings("secureboost", cipher="sealed", n_trees=3, depth=2, bins=8, unit_box=False, **self.changes)
 
 
+@dataclass(frozen=True)
+class Split:
+    """Small networks over a few batches; the top is linear."""
+
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, n: int) -> Settings:
+        given = {"rounds": 20, "batch_size": min(n, 10), "batches": "shuffled", "bottom": ("linear 4",)}
+        return _settings("split-network", **{**given, "learning_rate": 0.1, **self.changes})
+
+
 def by(*parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False) -> AdversarySpec:
     knowledge = KnowledgeSpec(cells=cells, ranges=told)
     return AdversarySpec(parties=parties, mode=mode, knowledge=knowledge)

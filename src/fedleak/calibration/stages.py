@@ -15,7 +15,7 @@ from fedleak.calibration.layouts import (
     one_among_constants,
     served,
 )
-from fedleak.calibration.stage import SIZES, Averaged, Boosted, Encrypted, Predicted, Stage, by
+from fedleak.calibration.stage import SIZES, Averaged, Boosted, Encrypted, Predicted, Split, Stage, by
 from fedleak.core.finding import Mode
 from fedleak.defenses.inexact_sharing import GaussianNoise
 
@@ -195,6 +195,14 @@ STAGES = (
         ("member-clustering",),
         Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),
         Boosted(),
+        by(FINTECH),
+        sizes=GROWN,
+    ),
+    Stage(
+        "labels behind a split network",
+        ("gradient-norm-labels", "gradient-direction-labels", "gradient-clustering"),
+        Vertical("split-network", FINTECH, n_own=3, n_hidden=2),
+        Split(),
         by(FINTECH),
         sizes=GROWN,
     ),

@@ -7,10 +7,11 @@ import pytest
 
 from boosted_runs import boosted, model_of, with_features, with_labels
 from fedleak.attacks.boosting.histogram_decoding import HistogramDecoding
-from fedleak.attacks.boosting.member_clustering import MemberClustering, k_means
+from fedleak.attacks.boosting.member_clustering import MemberClustering
 from fedleak.attacks.boosting.reverse_sum import ReverseSum as ReadMarks
 from fedleak.attacks.boosting.routing_intervals import RoutingIntervals
 from fedleak.attacks.boosting.threshold_search import PrintedThresholdSearch, ThresholdSearch
+from fedleak.attacks.row_clusters import k_means
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.core.knowledge import Knowledge, KnownColumn

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.boosting.label_holder_sums import integers
+from fedleak.attacks.row_clusters import k_means, spectral_classes
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
@@ -23,9 +24,6 @@ from fedleak.core.view import View
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.theory.boosted_trees import MembersOfNodes
 from fedleak.theory.condition import State
-
-N_STARTS = 10  # of k-means
-N_MOVES = 100
 
 
 def last_nodes(view: View, ids: IntArray) -> list[IntArray]:
@@ -46,51 +44,11 @@ def indicators(groupings: list[IntArray]) -> FloatArray:
     return np.asarray(found / np.sqrt(np.maximum(found.sum(axis=0), 1.0)))
 
 
-def spectral_classes(links: FloatArray, n_classes: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """Ng, Jordan and Weiss 2002 on the graph links links^T: the class of each row, and how sure it is.
-
-    How sure: 1/2 halfway between the two nearest centres, 1 at one of them.
-    """
-    degrees = np.maximum(links @ links.sum(axis=0), 1e-12)
-    vectors, _, _ = np.linalg.svd(links / np.sqrt(degrees)[:, None], full_matrices=False)
-    rows = vectors[:, :n_classes]
-    classes, distances = k_means(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), n_classes, rng)
-    nearest = np.sort(distances, axis=1)
-    confidence = nearest[:, 1] / np.maximum(nearest[:, 0] + nearest[:, 1], 1e-12)
-    return classes, np.asarray(np.clip(confidence, 0.5, 1.0))
-
-
 def own_classes(features: FloatArray, n_classes: int, rng: np.random.Generator) -> IntArray:
     """What the partner's own columns say without any tree: k-means on standardised columns."""
     filled = np.where(np.isnan(features), np.nanmean(features, axis=0), features)
     scale = filled.std(axis=0)
     return k_means((filled - filled.mean(axis=0)) / np.where(scale > 0, scale, 1.0), n_classes, rng)[0]
-
-
-def k_means(rows: FloatArray, n_classes: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """The tightest of several starts: the class of each row, and its distance from every centre."""
-    runs = [_one_start(rows, n_classes, rng) for _ in range(N_STARTS)]
-    best = min(runs, key=lambda distances: float((distances.min(axis=1) ** 2).sum()))
-    return np.argmin(best, axis=1), best
-
-
-def _one_start(rows: FloatArray, n_classes: int, rng: np.random.Generator) -> FloatArray:
-    """Centres are drawn far from one another (k-means++), then moved to the means of their rows."""
-    centres = rows[[int(rng.integers(len(rows)))]]
-    while len(centres) < n_classes:
-        weights = (_distances(rows, centres).min(axis=1) ** 2) + 1e-12
-        centres = np.vstack([centres, rows[[int(rng.choice(len(rows), p=weights / weights.sum()))]]])
-    for _ in range(N_MOVES):
-        classes = np.argmin(_distances(rows, centres), axis=1)
-        moved = [rows[classes == k].mean(axis=0) if (classes == k).any() else centres[k] for k in range(n_classes)]
-        if np.array_equal(moved, centres):
-            break
-        centres = np.array(moved)
-    return _distances(rows, centres)
-
-
-def _distances(rows: FloatArray, centres: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.norm(rows[:, None, :] - centres[None], axis=2))
 
 
 @dataclass(frozen=True)
