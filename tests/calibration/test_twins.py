@@ -10,9 +10,13 @@ from fedleak.calibration.layouts import BANK, CLINIC, FINTECH, HOSPITAL, served
 from fedleak.calibration.populations import POPULATIONS, Population
 from fedleak.calibration.stage import Stage
 from fedleak.calibration.stages import STAGES, stage_named
-from fedleak.calibration.twins import Trials, TwinRandomness, Twins, draw_twins
+from fedleak.calibration.twins import Trials, TwinRandomness, Twins, draw_twins, relabelled
+from fedleak.core.adversary import SecretKind
 from fedleak.core.steps import DATA_ROLES
 from fedleak.core.whole.randomness import Randomness
+from fedleak.trial.canaries import redraw
+from fedleak.trial.decide import decide
+from fedleak.trial.play import play
 
 INDEPENDENT = [stage for stage in STAGES if not stage.own_truth]
 
@@ -97,9 +101,9 @@ def test_an_attack_sees_the_one_and_is_held_against_the_other() -> None:
     planned = next(run for run in planned_runs(stage.name, "normal", 5) if run.deviation)
     twins = twins_of(stage, n=5)
     task = next(task for task in planned.tasks if task.skip is None)
-    independent = Trials(stage, planned, twins, seed=0, repeats=1).attempts(task)[0]
+    independent = Trials(stage, planned, twins, tasks=[task], seed=0, repeats=1).attempts(task)[0]
     same = Twins(twins.seen, twins.seen, twins.knowledge)
-    own = Trials(stage, planned, same, seed=0, repeats=1).attempts(task)[0]
+    own = Trials(stage, planned, same, tasks=[task], seed=0, repeats=1).attempts(task)[0]
     assert np.array_equal(independent.guess.values, own.guess.values)
     assert independent.scores[0].value < 1.0
 
@@ -108,3 +112,34 @@ def test_a_clinic_has_rows_of_its_own() -> None:
     twins = twins_of(stage_named("averages"), n=5)
     assert len(twins.seen.party(CLINIC).train.ids) == 5
     assert not set(twins.seen.party(CLINIC).train.ids) & set(twins.seen.party(HOSPITAL).train.ids)
+
+
+@pytest.mark.parametrize("name", ["labels", "labels behind boosted trees"])
+def test_redrawn_labels_are_the_truth_without_another_run(name: str) -> None:
+    stage = stage_named(name)
+    planned = planned_runs(name, "normal", 20)[0]
+    twins = twins_of(stage)
+    secret = next(task.target for task in planned.tasks if task.target.kind is SecretKind.LABELS)
+    drawn = redraw(twins.true, [secret], Randomness.published(1), number=1, n_runs=4)
+    before, after = (
+        play(federation, Randomness.published(1)).run.truth for federation in (twins.true, drawn.federation)
+    )
+    told = relabelled(before, drawn).of(secret)
+    assert np.array_equal(told.values, after.of(secret).values)
+    assert np.array_equal(told.ids, after.of(secret).ids)
+    assert np.array_equal(told.ranges, after.of(secret).ranges)
+    assert not np.array_equal(told.values, before.of(secret).values)
+
+
+@pytest.mark.parametrize("name", ["labels", "columns beside an arbiter"])
+def test_what_a_report_tells_beside_a_decision_does_not_change_it(name: str) -> None:
+    stage = stage_named(name)
+    (planned, *_) = planned_runs(name, "correlated", 20)
+    chosen = ("residual-sign", "residual-recovery", "score-recovery")
+    tasks = [task for task in planned.tasks if task.skip is None and task.attack.name in chosen]
+    trials = Trials(stage, planned, twins_of(stage, "correlated"), tasks=tasks, seed=3, repeats=3)
+    for task in tasks:
+        whole, brief = (decide(task.question(None), trials.attempts(task, brief=brief)) for brief in (False, True))
+        assert len(whole.further_scores) >= len(brief.further_scores)
+        assert whole.p_value is not None
+        assert (brief.outcome, brief.p_value, brief.score) == (whole.outcome, whole.p_value, whole.score)

@@ -110,14 +110,15 @@ class StageBlock(Block):
         stage, planned, seed = run
         twins = draw_twins(stage, POPULATIONS[self.table], self.n, seed)
         try:
-            trials = Trials(stage, planned, twins, seed=seed, repeats=self.repeats)
+            trials = Trials(stage, planned, twins, tasks=tasks, seed=seed, repeats=self.repeats)
         except RunError as error:
             for task in tasks:
                 counts[task.attack.name].fail(error)
             return
         rightly = partial(_rightly, decision, stage)
         for task in tasks:
-            counts[task.attack.name].add(rightly, task.question(None), partial(trials.attempts, task))
+            attempts = partial(trials.attempts, task, brief=not stage.leaking)  # columns that have to be named are told
+            counts[task.attack.name].add(rightly, task.question(None), attempts)
 
 
 def _rightly(decision: Decision, stage: Stage, question: Question, attempts: Sequence[Attempt]) -> Finding:
@@ -155,4 +156,4 @@ class ControlBlock(Block):
 
 
 def _attempts(cases: Sequence[Situation]) -> list[Attempt]:
-    return [case.attempt(isolated=False) for case in cases]
+    return [case.attempt(isolated=False, brief=True) for case in cases]

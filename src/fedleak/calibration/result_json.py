@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fedleak.calibration.stages import UNCALIBRATED
+from fedleak.calibration.stopping import LOOKS
 from fedleak.calibration.suite import Measured, Wanted
 from fedleak.calibration.tally import LEAST_FOUND, MOST_FALSE, SURE, Tally, pooled
 from fedleak.trial.provenance import provenance
@@ -25,6 +26,7 @@ def calibration_json(wanted: Wanted, measured: Measured) -> dict[str, object]:
         "pooled": _rows(pooled(found.false_leaks)),
         "power": _rows(found.power),
         "limits": {"false_leaks": MOST_FALSE, "power": LEAST_FOUND, "one_sided_tail": SURE},
+        "stopped_early": [{"seeds": seeds, "at_most": leaks} for seeds, leaks in LOOKS.items() if wanted.stops_early],
         "broken": list(found.broken),
         "never_answered": list(found.silent),
         "not_calibrated": list(UNCALIBRATED),

@@ -15,6 +15,7 @@ from fedleak.calibration.control_runs import controls_of
 from fedleak.calibration.journal import Journal
 from fedleak.calibration.stage import SIZES, Stage
 from fedleak.calibration.stages import LEAKING, STAGES, UNCALIBRATED
+from fedleak.calibration.stopping import still_needed, waves
 from fedleak.calibration.tally import Calibration, Tally, added
 from fedleak.core.errors import InputError, UnknownNameError, nearest_or_list
 from fedleak.door.audits import REPEATS
@@ -55,6 +56,11 @@ class Wanted:
     @property
     def power_seeds(self) -> int:
         return min(self.null_seeds, QUICK_POWER_SEEDS if self.quick else POWER_SEEDS)
+
+    @property
+    def stops_early(self) -> bool:
+        """A number of seeds that is asked for is measured everywhere."""
+        return self.seeds is None and not self.quick
 
     def has_attack(self, name: str) -> bool:
         return not self.attacks or name in self.attacks
@@ -141,21 +147,45 @@ def calibrate(
     blocks, code = wanted.blocks(), code_state()
     began, own = time.perf_counter(), _cpu_seconds()
     progress.begin("calibration", len(blocks))
+    chosen: list[Block] = []
     complete = True
     try:
-        open_blocks = [block for block in blocks if journal.of(block) is None]
-        for _ in range(len(blocks) - len(open_blocks)):
-            progress.advance()
-        for block, tallies in _measured(open_blocks, jobs, decision):
-            journal.keep(block, tallies)
-            progress.advance()
+        for wave in waves(blocks) if wanted.stops_early else [blocks]:
+            needed = _still_needed(wave, _tallies(chosen, journal))
+            chosen += needed
+            _measure_wave(needed, len(wave), journal, progress, _Way(jobs, decision))
     except KeyboardInterrupt:
         complete = False
-    done = [(block.leaks, tally) for block in blocks for tally in journal.of(block) or ()]
-    false_leaks = added(tally for leaks, tally in done if not leaks)
-    power = added(tally for leaks, tally in done if leaks)
-    result = Calibration(tuple(false_leaks), tuple(power), exact=not wanted.quick)
+    false_leaks, power = (_tallies([one for one in chosen if one.leaks is leaks], journal) for leaks in (False, True))
+    result = Calibration(tuple(added(false_leaks)), tuple(added(power)), exact=not wanted.quick)
     return Measured(result, complete, time.perf_counter() - began, _cpu_seconds() - own, code)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How blocks are measured."""
+
+    jobs: int
+    decision: Decision
+
+
+def _still_needed(wave: Sequence[Block], tallies: Sequence[Tally]) -> list[Block]:
+    needed = (still_needed(block, tallies) for block in wave)
+    return [block for block in needed if block is not None]
+
+
+def _tallies(blocks: Sequence[Block], journal: Journal) -> list[Tally]:
+    return [tally for block in blocks for tally in journal.of(block) or ()]
+
+
+def _measure_wave(needed: Sequence[Block], n_blocks: int, journal: Journal, progress: Progress, way: _Way) -> None:
+    """What the journal does not have; the others of so many blocks are done with."""
+    open_blocks = [block for block in needed if journal.of(block) is None]
+    for _ in range(n_blocks - len(open_blocks)):
+        progress.advance()
+    for block, tallies in _measured(open_blocks, way):
+        journal.keep(block, tallies)
+        progress.advance()
 
 
 def _cpu_seconds() -> float:
@@ -164,15 +194,15 @@ def _cpu_seconds() -> float:
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
-def _measured(blocks: Sequence[Block], jobs: int, decision: Decision) -> Iterator[tuple[Block, list[Tally]]]:
-    if jobs == 1:
-        yield from ((block, block.measured(decision)) for block in blocks)
+def _measured(blocks: Sequence[Block], way: _Way) -> Iterator[tuple[Block, list[Tally]]]:
+    if way.jobs == 1 or not blocks:
+        yield from ((block, block.measured(way.decision)) for block in blocks)
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the processes: side by side, threads stand in each other's way
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    pool = multiprocessing.get_context("spawn").Pool(jobs, initializer=_leave_interrupts_to_the_parent)
+    pool = multiprocessing.get_context("spawn").Pool(way.jobs, initializer=_leave_interrupts_to_the_parent)
     try:
-        yield from pool.imap_unordered(_measure, [(block, decision) for block in blocks])
+        yield from pool.imap_unordered(_measure, [(block, way.decision) for block in blocks])
         pool.close()
     finally:
         pool.terminate()

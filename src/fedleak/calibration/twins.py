@@ -22,6 +22,7 @@ from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.randomness import Randomness
+from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.canaries import CANARIES, Redrawn, redraw
 from fedleak.trial.play import Played, play
@@ -100,10 +101,13 @@ class TwinRandomness(Randomness):
 
 
 class Trials:
-    """The runs of one pair of tables, and what attacks make of them."""
+    """The runs of one pair of tables, and what the attacks of some tasks make of them."""
 
-    def __init__(self, stage: Stage, planned: PlannedRun, twins: Twins, *, seed: int, repeats: int) -> None:
+    def __init__(
+        self, stage: Stage, planned: PlannedRun, twins: Twins, *, tasks: Sequence[Task], seed: int, repeats: int
+    ) -> None:
         self._stage = stage
+        self._of_a_run = any(task.target.kind in OF_A_RUN for task in tasks)
         self._knowledge = twins.knowledge
         self._planned = planned
         self._seen, self._true = Randomness.published(seed, "seen"), Randomness.published(seed, "true")
@@ -128,26 +132,37 @@ class Trials:
         return replace(played, canaries=seen.ids)
 
     def _judged_by(self, true: Sequence[Redrawn], seen: Sequence[Played]) -> list[Played]:
-        of_a_run = any(task.target.kind in OF_A_RUN for task in self._planned.tasks if task.skip is None)
+        """What is of the data is the same in every run but for labels that were redrawn: one run tells it."""
         judged: list[Played] = []
-        truth = None
         for number, (table, played) in enumerate(zip(true, seen, strict=True)):
-            if truth is None or of_a_run or table.ids:
+            if self._of_a_run or not judged:
                 truth = _played(self._planned, table.federation, self._beside(played.randomness, number)).run.truth
-            judged.append(replace(played, run=replace(played.run, truth=truth)))
+            judged.append(replace(played, run=replace(played.run, truth=relabelled(truth, table))))
         return judged
 
     def _beside(self, randomness: Randomness, number: int) -> Randomness:
         own = self._true.again(number)
         return TwinRandomness(own.key, own.seed, self._stage.adversary.parties, randomness)
 
-    def attempts(self, task: Task) -> list[Attempt]:
+    def attempts(self, task: Task, *, brief: bool = True) -> list[Attempt]:
         """In this process: it is the decision that is calibrated, and attacks that cheat are caught elsewhere."""
         found = [
-            played.attempt(task.attack, task.adversary.parties, task.target, self._knowledge, isolated=False)
+            played.attempt(
+                task.attack, task.adversary.parties, task.target, self._knowledge, isolated=False, brief=brief
+            )
             for played in self._judged
         ]
         return found if self._stage.own_truth else [_unproved(attempt) for attempt in found]
+
+
+def relabelled(truth: Truth, table: Redrawn) -> Truth:
+    """With the labels that the rows of this table have."""
+    found = {}
+    for secret in table.ids:
+        rows, kept = table.federation.party(secret.owner).train, truth.of(secret)
+        assert rows.labels is not None
+        found[secret] = SecretValues.spanning(kept.ids, kept.columns, rows.labels.astype(np.float64)[:, None])
+    return replace(truth, secrets={**truth.secrets, **found})
 
 
 def _unproved(attempt: Attempt) -> Attempt:

@@ -189,7 +189,7 @@ def bench(name: str, json: str | None, quick: bool) -> None:
 @app.command()
 @click.option("--attack", "--attacks", "attacks", multiple=True, help="Only this attack; may be given several times.")
 @click.option("--table", "--tables", "tables", multiple=True, help="Only this table; may be given several times.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Seeds a cell (400; 60 for slow attacks and for power).")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds a cell (up to 400; 60 for slow attacks and power).")
 @click.option("--quick/--no-quick", help="A few cells with 20 seeds: minutes, where all of it takes hours.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side; as many as there are cores.")
 @click.option("--out", type=PATH, help="Keep what is measured in this file, and go on with what it has.")

@@ -54,6 +54,7 @@ class Situation:
         *,
         seed: int = 0,
         isolated: bool = True,
+        brief: bool = False,
         limits: Limits = NO_LIMITS,
     ) -> Attempt:
         """The situation's own attack, or another one in its place."""
@@ -65,6 +66,7 @@ class Situation:
             repeat=seed,
             limits=limits,
             isolated=isolated,
+            brief=brief,
         )
 
     def judged_by(self, other: Situation) -> Situation:

@@ -6,6 +6,7 @@ An attempt holds no outcome: whether something leaks is decided over several run
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -82,34 +83,43 @@ class Attempt:
         return self.spent
 
 
-def scored(attempt: Attempt, truth: Truth, rng: np.random.Generator, canaries: IntArray | None = None) -> Attempt:
+def scored(
+    attempt: Attempt, truth: Truth, rng: np.random.Generator, canaries: IntArray | None = None, *, brief: bool = False
+) -> Attempt:
     """The attempt beside the truth. A guess without a single value has no score: that is not a zero. ``canaries`` are
-    rows whose labels were redrawn: they are kept apart."""
+    rows whose labels were redrawn: they are kept apart. ``brief`` leaves out what is told and does not decide."""
     guess, attack = attempt.result, attempt.attack
     if isinstance(guess, Failure) or guess.status is Status.NOT_IDENTIFIABLE or not np.isfinite(guess.values).any():
         return attempt
     if not truth.can_check(guess.secret):
         return replace(attempt, unchecked=True)
-    served = truth.served_to(attempt.coalition)
-    values = truth.of(guess.secret)
-    own = own_rows(truth, attempt.coalition, guess.secret, values)
-    whole = Answered(guess, values.filled(), attempt.knowledge, attack.up_to, served, own, values.absent)
-    answered, redrawn = parts_of(whole, canaries)
+    answered, redrawn = parts_of(_beside(attempt, guess, truth), canaries)
     # One generator, through the metrics in their order: what one draws moves the intervals of those after it.
-    found = [metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by)]
-    scores = tuple(score for score in found if score is not None)
+    found = (metric.score(answered, rng=rng) for metric in metrics_for(guess.secret.kind, attack.measured_by))
+    told = (score for score in found if score is not None)
+    scores = tuple(islice(told, 1)) if brief else tuple(told)
     if not scores:
         return attempt
+    tests = row_tests(answered, scores[0], rng=rng.spawn(1)[0])
+    right = told_right(answered)  # of what the view proves
+    decided_on = replace(attempt, scores=scores, tests=tests, told_right=right, canaries=redrawn)
+    return decided_on if brief else _told(decided_on, answered)
+
+
+def _beside(attempt: Attempt, guess: Guess, truth: Truth) -> Answered:
+    values = truth.of(guess.secret)
+    served, own = truth.served_to(attempt.coalition), own_rows(truth, attempt.coalition, guess.secret, values)
+    return Answered(guess, values.filled(), attempt.knowledge, attempt.attack.up_to, served, own, values.absent)
+
+
+def _told(attempt: Attempt, answered: Answered) -> Attempt:
+    """With what a report shows beside the decision."""
     return replace(
         attempt,
-        scores=scores,
         cells_recovered=_cells_recovered(answered),
-        told_right=told_right(answered),
         columns=column_results(answered),
-        tests=row_tests(answered, scores[0], rng=rng.spawn(1)[0]),
         exhibit=exhibit_of(answered),
         sampled=answered.truth.sampled,
-        canaries=redrawn,
     )
 
 

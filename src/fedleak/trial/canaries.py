@@ -11,7 +11,7 @@ least one row: which of them has which label is all that is random, and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, lcm
 
@@ -145,18 +145,18 @@ def recovery(parts: Sequence[Answered], *, first: str | None, rng: np.random.Gen
         return NO_RECOVERY
     answered = pooled(parts)
     perfect = replace(answered.guess, values=answered.truth.values, candidates=(), confidence=None)
-    best, *_ = _scores(replace(answered, guess=perfect), first, rng.spawn(1)[0]) or [None]
+    best = next(_scores(replace(answered, guess=perfect), first, rng.spawn(1)[0]), None)
     if best is None or not best.beats_baseline:
         return NO_RECOVERY
-    scores = _scores(answered, first, rng)
+    scores = tuple(_scores(answered, first, rng))
     return (
         Recovery(scores, row_tests(answered, scores[0], rng=rng), column_results(answered)) if scores else NO_RECOVERY
     )
 
 
-def _scores(answered: Answered, first: str | None, rng: np.random.Generator) -> tuple[Score, ...]:
-    found = [metric.score(answered, rng=rng) for metric in metrics_for(SecretKind.LABELS, first)]
-    return tuple(score for score in found if score is not None)
+def _scores(answered: Answered, first: str | None, rng: np.random.Generator) -> Iterator[Score]:
+    found = (metric.score(answered, rng=rng) for metric in metrics_for(SecretKind.LABELS, first))
+    return (score for score in found if score is not None)
 
 
 def pooled(parts: Sequence[Answered]) -> Answered:

@@ -73,13 +73,15 @@ class Played:
         knowledge: Knowledge | None = None,
         *,
         scores: bool = True,
+        brief: bool = False,
         repeat: int = 0,
         limits: Limits = NO_LIMITS,
         isolated: bool = True,
     ) -> Attempt:
         """One attack on what the coalition saw, in a process of its own.
 
-        ``scores`` False leaves the truth alone. ``repeat`` numbers attempts that differ in the attack's own draws.
+        ``scores`` False leaves the truth alone; ``brief`` scores what decides, without what a report tells beside it.
+        ``repeat`` numbers attempts that differ in the attack's own draws.
         ``isolated`` False runs it right here, for a debugger.
         """
         kind = attack if isinstance(attack, type) else type(attack)
@@ -95,7 +97,8 @@ class Played:
         found = Attempt(kind, coalition, target, known, result, seconds, apart, spent=spent)
         if not scores:
             return found
-        return scored(found, self.run.truth, self.randomness.public("bootstrap"), self.canaries.get(target))
+        canaries = self.canaries.get(target)
+        return scored(found, self.run.truth, self.randomness.public("bootstrap"), canaries, brief=brief)
 
     def _answer(self, attack: Attack | type[Attack], view: View, rng: np.random.Generator, limits: Limits) -> Answer:
         kind = attack if isinstance(attack, type) else type(attack)
