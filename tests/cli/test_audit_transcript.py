@@ -106,7 +106,7 @@ def test_only_the_named_attack_is_tried_on_a_scenario_too(tmp_path):
     ("options", "message"),
     [
         (("scenario.toml", "--transcript", "capture"), "--transcript must stand without a scenario"),
-        (("--truth", "truth"), "--truth must go with --transcript"),
+        (("--truth", "truth"), "--truth must go with a captured run"),
         (("--transcript", "nowhere"), "must be a folder with a stored capture; got nothing there"),
         (("--transcript", "capture", "--truth", "nowhere"), "a data file must exist"),
         (("--transcript", "capture", "--attack", "residual-sing"), 'Did you mean "residual-sign"'),

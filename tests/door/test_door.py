@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import fedleak
+from fedleak.auditing.frames import OF_THE_DATA, OF_THE_PARTITION
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.attack import Guess, Status
 from fedleak.core.errors import InputError, RunError, ScenarioError
 from fedleak.core.finding import Outcome, Severity
-from fedleak.door.frames import OF_THE_DATA, OF_THE_PARTITION
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage import save_view
 from fedleak.testing.situations import situation_in

@@ -7,6 +7,8 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from fedleak.auditing.frames import FrameOptions
+from fedleak.auditing.own_table import Draft, Wishes, draft_text, drafted
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, say, write_json
@@ -17,24 +19,28 @@ from fedleak.core.report import Report
 from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.randomness import RunKey
 from fedleak.crypto.cipher import DEFAULT_KEY_BITS
-from fedleak.door.audit_folder import TRANSCRIPTS
+from fedleak.data.sources.catalogue import SUFFIXES
+from fedleak.door.audit_folder import DRAFTED, TRANSCRIPTS
 from fedleak.door.audits import carry_out
-from fedleak.door.frames import FrameOptions
 from fedleak.door.given import Given, GivenCapture, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
 from fedleak.report import json_format, terminal
 from fedleak.report.finding_journal import JOURNAL, Order, recall
+from fedleak.storage.file_writing import write_text
 
 MB = 1_000_000
+SCHEMES = ("sklearn:", "openml:")
 
 
-def given_by(order: Order) -> Given | GivenCapture:
-    """What is audited: a scenario, the built-in one if none is named, or a transcript."""
+def given_by(order: Order, draft: Draft | None) -> Given | GivenCapture:
+    """What is audited: a scenario, the built-in one if none is named, a table, or a transcript."""
     scenario = order.place(order.scenario)
-    if order.transcript is None and is_gradient(scenario):
-        return GivenCapture(Path(scenario), order.place(order.truth), order.attacks)
+    if draft is not None:
+        return given(draft.scenario, FrameOptions(), attacks=order.attacks or None)
+    if order.transcript is None and scenario is not None and (is_gradient(scenario) or scenario.is_dir()):
+        return GivenCapture(scenario, order.place(order.truth), order.attacks)
     if order.transcript is None and order.truth is not None:
-        raise InputError("--truth must go with --transcript, or with a gradient; a scenario brings its own data")
+        raise InputError("--truth must go with a captured run or a gradient; a scenario brings its own data")
     if order.transcript is None:
         return given(scenario, FrameOptions(), attacks=order.attacks or None)
     if order.scenario is not None:
@@ -47,9 +53,33 @@ def given_by(order: Order) -> Given | GivenCapture:
     return GivenCapture(transcript, order.place(order.truth), order.attacks)
 
 
+def _draft(order: Order) -> Draft | None:
+    """The scenario that is made of a table, and what was decided for whoever gave it."""
+    if order.wishes is None or order.scenario is None:
+        return None
+    draft = drafted(order.scenario, order.wishes, Path(order.folder))
+    for remark in draft.remarks:
+        say(f"fedleak: {remark}", err=True)
+    return draft
+
+
+def wishes_about(source: Path | None, wishes: Wishes) -> Wishes | None:
+    """None where a scenario is audited, or what is captured: neither has anything left to wish for."""
+    if source is None or source.suffix == ".toml" or (source.is_dir() and not wishes.words):
+        if wishes.words:
+            raise InputError(
+                f"{', '.join(word for word in wishes.words if word.startswith('--'))} must go with a table, such as "
+                f"customers.csv; got {source or 'none'}. A scenario says it itself"
+            )
+        return None
+    is_table = str(source).endswith(SUFFIXES) and not is_gradient(source)
+    return wishes if wishes.words or is_table or str(source).startswith(SCHEMES) else None
+
+
 def command_of(order: Order, key: RunKey) -> str:
     """What gives the same findings again."""
     named: list[str] = [] if order.scenario is None else [order.scenario]
+    named += [] if order.wishes is None else order.wishes.words
     for option, value in (
         ("--transcript", order.transcript),
         ("--truth", order.truth),
@@ -79,7 +109,8 @@ def begun_order(out: Path) -> tuple[Order, RunKey]:
 def audit_command(
     order: Order, out: Path, json: str | None, fail_on: str, key: RunKey | None, *, resumed: bool = False
 ) -> ExitCode:
-    wanted = given_by(order)
+    draft = _draft(order)
+    wanted = given_by(order, draft)
     if isinstance(wanted, Given):
         warn_of_short_key(wanted.scenario.settings)
     check_json_target(json)
@@ -95,6 +126,9 @@ def audit_command(
         )
     transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
     _deliver(carried.report, out, json, transcripts, redacted=order.redact)
+    if draft is not None and json != "-":
+        write_text(out / DRAFTED, draft_text(draft, out))
+        say(f"The scenario that was made of your table, to change and audit again: {out / DRAFTED}")
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:

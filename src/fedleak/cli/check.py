@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from fedleak.auditing.frames import FrameOptions
 from fedleak.cli.output import say, write_json
 from fedleak.door.checking import Assessed, Check, Expected, checked
-from fedleak.door.frames import FrameOptions
 from fedleak.door.given import given
 from fedleak.report.wording import left_out
 from fedleak.theory.condition import Assessment, State

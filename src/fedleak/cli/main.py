@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +18,22 @@ from fedleak.core.version import __version__
 PATH = click.Path(path_type=Path)
 FAIL_ON = click.Choice(["never", "low", "medium", "high"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
+
+
+def about_a_table(command: Callable[..., object]) -> Callable[..., object]:
+    """Options of commands that take a table in place of a scenario."""
+    for option in reversed((
+        click.option("--target", help="Of a table: the column that holds the labels."),
+        click.option("--mine", help='Of a table: your columns, such as "income,age" or "bank=income,age".'),
+        click.option("--partner", "partners", multiple=True, help="A partner's columns; may be given several times."),
+        click.option("--labels", type=click.Choice(["mine", "partner"]), default="mine", help="Who has the labels."),
+        click.option("--phase", type=click.Choice(["train", "predict"]), default="train", help="What is audited."),
+        click.option("--protocol", help="By default one that fits the labels; see: fedleak list protocols"),
+        click.option("--set", "settings", multiple=True, help="KEY=VALUE of a scenario, such as batch_size=64."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
 
 json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
 
@@ -40,6 +57,7 @@ def app(context: click.Context) -> None:
 
 @app.command()
 @click.argument("scenario", type=PATH, required=False)
+@about_a_table
 @click.option("--transcript", type=PATH, help="Audit a run that was captured elsewhere, in place of a scenario.")
 @click.option(
     "--truth", type=PATH, help="What the captured run is checked against: a truth folder, a CSV or an .npz file."
@@ -75,6 +93,7 @@ def app(context: click.Context) -> None:
 @click.pass_context
 def audit(
     context: click.Context,
+    /,
     scenario: Path | None,
     transcript: Path | None,
     truth: Path | None,
@@ -89,12 +108,15 @@ def audit(
     attack_timeout: float | None,
     attack_memory: int | None,
     resume: Path | None,
+    **wishes: Any,
 ) -> ExitCode:
     """Run the protocol, take each adversary's place, and report what it can reconstruct.
 
-    SCENARIO: Scenario in TOML; the built-in one if left out.
+    SCENARIO: Scenario in TOML; the built-in one if left out. Or a table: customers.csv --target defaulted --mine
+    "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
     """
-    from fedleak.cli.audit import MB, audit_command, begun_order
+    from fedleak.auditing.own_table import Wishes
+    from fedleak.cli.audit import MB, audit_command, begun_order, wishes_about
     from fedleak.core.whole.randomness import RunKey
     from fedleak.report.finding_journal import Order
 
@@ -105,6 +127,7 @@ def audit(
     order = Order(
         by_command=True,
         scenario=_text(scenario),
+        wishes=wishes_about(scenario, Wishes(**wishes)),
         transcript=_text(transcript),
         truth=_text(truth),
         attacks=attacks,
@@ -142,6 +165,21 @@ def check(scenario: Path | None, json: str | None) -> None:
     from fedleak.cli.check import check_command
 
     check_command(scenario, json)
+
+
+@app.command()
+@click.argument("table")
+@about_a_table
+@click.option("--out", type=PATH, default=Path("scenario.toml"), help="The file to write.")
+def init(table: str, out: Path, **wishes: Any) -> None:
+    """Look at a table, ask what cannot be seen in it, and write a scenario with a word on every key.
+
+    TABLE: A .csv, .tsv, .parquet or .npz file, or a data set's public name.
+    """
+    from fedleak.auditing.own_table import Wishes
+    from fedleak.cli.init import init_command
+
+    init_command(table, Wishes(**wishes), out)
 
 
 @app.command("list")

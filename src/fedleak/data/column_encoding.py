@@ -13,7 +13,7 @@ from fedleak.data.raw_table import RawColumn, cell_text
 from fedleak.data.spec import CategoricalMode, MissingPolicy
 
 MAX_ONE_HOT_CATEGORIES = 1000
-_LARGEST_EXACT_INTEGER = 2**53  # beyond it a float64 skips integers
+LARGEST_EXACT_INTEGER = 2**53  # beyond it a float64 skips integers
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _checked_missing(name: str, absent: AnyArray, missing: MissingPolicy) -> int
 def _finite_numbers(column: RawColumn) -> FloatArray:
     if column.values.dtype.kind in "iu" and len(column.values):
         extreme = max(abs(int(column.values.max())), abs(int(column.values.min())))
-        if extreme > _LARGEST_EXACT_INTEGER:
+        if extreme > LARGEST_EXACT_INTEGER:
             raise DataError(
                 f"column {column.name!r} must hold integers up to 2^53, beyond which they would be rounded; "
                 f'got {extreme}. If it is an identifier, leave it out with drop = ["{column.name}"]'
@@ -106,7 +106,7 @@ def _finite_numbers(column: RawColumn) -> FloatArray:
 
 
 def _kind_of(present: FloatArray) -> ColumnKind:
-    is_integer = bool(np.all(present == np.rint(present)) and np.all(np.abs(present) <= _LARGEST_EXACT_INTEGER))
+    is_integer = bool(np.all(present == np.rint(present)) and np.all(np.abs(present) <= LARGEST_EXACT_INTEGER))
     if not is_integer:
         return ColumnKind.NUMERIC
     return ColumnKind.BINARY if len(np.unique(present)) == 2 else ColumnKind.INTEGER
@@ -175,7 +175,7 @@ def _one_hot(ordinal: NumericColumn) -> tuple[NumericColumn, ...]:
 def _check_not_numbers_in_disguise(column: RawColumn) -> None:
     """A column of numbers with a few other texts ("?", "n.k.") would silently become categories."""
     present = [str(cell) for cell in column.values if cell is not None]
-    others = [text for text in present if not _is_number(text)]
+    others = [text for text in present if not is_number(text)]
     if others and len(others) < len(present) / 2:
         raise DataError(
             f"column {column.name!r} must be numbers or categories; got {len(present) - len(others)} numbers and "
@@ -184,7 +184,7 @@ def _check_not_numbers_in_disguise(column: RawColumn) -> None:
         )
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

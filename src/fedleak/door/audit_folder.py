@@ -13,6 +13,7 @@ from fedleak.door.reports import PAGE, REPORT
 from fedleak.storage.folder import HEADER, is_ours
 
 TRANSCRIPTS = "transcripts"
+DRAFTED = "drafted.toml"  # the scenario that was made of a table
 
 
 def make_folders(out: Path, transcripts: Path | None) -> list[Path]:
@@ -39,7 +40,7 @@ def remove_reports(out: Path) -> None:
 
     To be called by who holds the journal: nobody else is writing here.
     """
-    for name in (REPORT, PAGE):
+    for name in (REPORT, PAGE, DRAFTED):
         (out / name).unlink(missing_ok=True)
         stem, _, ending = name.partition(".")
         for half in out.glob(f".{stem}.*.partial.{ending}"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.kept import digest_of
 from fedleak.auditing.runner import Audit, SinkFactory
 from fedleak.core.errors import FedleakError, InputError, RunError, in_one_line, show_traceback
@@ -16,7 +17,6 @@ from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
-from fedleak.door.frames import Adversaries, FrameOptions, Parties
 from fedleak.door.given import Defenses, Given, GivenCapture, Planned, check_lists, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
 from fedleak.report import html, json_format

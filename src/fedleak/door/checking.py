@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedleak.auditing.advisor import remedies
+from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.planner import PlannedRun, Task, attacks_for_other_protocols, plan_check
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Prediction, Verdict
@@ -15,7 +16,6 @@ from fedleak.core.display import Tabular
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.visible_text import one_line
-from fedleak.door.frames import Adversaries, FrameOptions, Parties
 from fedleak.door.given import Defenses, Given, given
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import Assessment

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from fedleak.auditing.captured_audit import plan_captured
+from fedleak.auditing.frames import FrameOptions, raw_scenario
 from fedleak.auditing.planner import PlannedRun, plan_audit
 from fedleak.auditing.scenario import Scenario, check_scenario
 from fedleak.auditing.scenario_file import built_in_scenario, load_scenario, read_defense, read_scenario
 from fedleak.core.errors import InputError
 from fedleak.core.whole.hooks import Defense
-from fedleak.door.frames import FrameOptions, raw_scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def check_lists(**given: object) -> None:
 def _found(source: Source, options: FrameOptions) -> Given:
     if hasattr(source, "iloc"):  # a data frame; pandas is not loaded to find that out
         frame: pd.DataFrame = source  # type: ignore[assignment]
-        return Given(read_scenario(raw_scenario(frame, options)), "frame, ...", frame)
+        return Given(read_scenario(raw_scenario(len(frame), options)), "frame, ...", frame)
     if options.named:
         raise InputError(
             f"{', '.join(options.named)} must be left out unless a data frame is given; a scenario says it itself"

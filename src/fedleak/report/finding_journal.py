@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from fedleak.auditing.advisor import advice
 from fedleak.auditing.kept import Kept
+from fedleak.auditing.own_table import Wishes
 from fedleak.core.errors import FileFormatError, InputError, RunError
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
@@ -43,6 +44,7 @@ class Order:
     by_command: bool = False
     folder: str = ""  # that paths are relative to; where the command was given, if empty
     scenario: str | None = None
+    wishes: Wishes | None = None  # where the scenario is a table
     transcript: str | None = None
     truth: str | None = None
     attacks: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from fedleak.schema.codec import Codec, nowhere
 from fedleak.schema.codec_choices import range_words
 from fedleak.schema.codec_containers import Dialect, codec_for, is_required
 
+REQUIRED = "required"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -55,7 +57,7 @@ def _sentence(text: str) -> str:
 
 def _default(field: Field[Any], codec: Codec) -> str:
     if is_required(field):
-        return "required"
+        return REQUIRED
     if field.default_factory is not MISSING:
         return "see its table"
     value = codec.encode(field.default, nowhere)

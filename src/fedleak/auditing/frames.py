@@ -1,10 +1,9 @@
-"""A data frame and a few words about it, as a scenario."""
+"""A table and a few words about it, as a scenario."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
 
 from fedleak.auditing.scenario import PartitionSpec
 from fedleak.core.errors import InputError
@@ -12,9 +11,6 @@ from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.protocol import Protocol
 from fedleak.data.spec import DataSpec
 from fedleak.protocols import PROTOCOLS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Holding = Sequence[str] | int | float | str  # columns by name, how many, a share, or the role of one that holds none
 Parties = Mapping[str, Holding] | Sequence[str]
@@ -41,7 +37,7 @@ class FrameOptions:
         return [name for name in own if getattr(self, name) is not None] + list(self.settings)
 
 
-def raw_scenario(frame: pd.DataFrame, options: FrameOptions) -> dict[str, object]:
+def raw_scenario(n_rows: int, options: FrameOptions, source: str = "in memory") -> dict[str, object]:
     """A dictionary of a scenario's shape. Every setting goes to the table that has a key of that name."""
     protocol = PROTOCOLS.get(options.protocol or DEFAULT_PROTOCOL)
     holdings = _holdings(options.parties)
@@ -50,11 +46,11 @@ def raw_scenario(frame: pd.DataFrame, options: FrameOptions) -> dict[str, object
     top = {name: settings.pop(name) for name in ON_TOP if name in settings}
     data = {name: settings.pop(name) for name in sorted(OF_THE_DATA & settings.keys())}
     partition = {name: settings.pop(name) for name in sorted(OF_THE_PARTITION & settings.keys())}
-    partition = {"by": _dealt_by(holdings, protocol), **_train_rows(frame, {**data, **partition}), **partition}
+    partition = {"by": _dealt_by(holdings, protocol), **_train_rows(n_rows, {**data, **partition}), **partition}
     return {
         "title": "a data frame",
         **top,
-        "data": {"source": "in memory", **({"target": options.target} if options.target else {}), **data},
+        "data": {"source": source, **({"target": options.target} if options.target else {}), **data},
         "federation": {"protocol": protocol.name, **settings, "partition": partition, "parties": parties},
         "adversary": [_adversary(item) for item in options.adversaries or [str(party["name"]) for party in parties]],
     }
@@ -100,13 +96,13 @@ def _dealt_by(holdings: Mapping[str, Holding], protocol: type[Protocol]) -> str:
     return "ratio" if any(isinstance(held, int | float) for held in holdings.values()) else "columns"
 
 
-def _train_rows(frame: pd.DataFrame, settings: Mapping[str, object]) -> dict[str, object]:
+def _train_rows(n_given: int, settings: Mapping[str, object]) -> dict[str, object]:
     """For a check, which reads no cell; unknown where cells decide which rows stay. An audit counts them itself."""
-    held_out, most = settings.get("test_share", PartitionSpec.test_share), settings.get("max_rows") or len(frame)
+    held_out, most = settings.get("test_share", PartitionSpec.test_share), settings.get("max_rows") or n_given
     by_cells = settings.get("classes") or settings.get("missing") == "drop"
     if by_cells or not isinstance(held_out, int | float) or not isinstance(most, int):
         return {}
-    n_rows = min(len(frame), most)
+    n_rows = min(n_given, most)
     n_trained = n_rows - round(held_out * n_rows)
     return {"train_rows": n_trained} if n_trained > 0 else {}
 

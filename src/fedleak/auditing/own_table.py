@@ -1,0 +1,262 @@
+"""Somebody's own table and a few words about it, as a scenario: what was decided for them is said."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fedleak.auditing.frames import FrameOptions, raw_scenario
+from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.scenario_file import read_scenario
+from fedleak.auditing.scenario_text import scenario_text
+from fedleak.core.errors import InputError, listed, nearest_or_list
+from fedleak.core.steps import DATA_ROLES, Role
+from fedleak.core.whole.protocol import Protocol
+from fedleak.data.column_survey import Nature, Surveyed, survey
+from fedleak.data.raw_table import RawTable
+from fedleak.data.sources import load
+from fedleak.data.sources.catalogue import SUFFIXES
+from fedleak.data.spec import MissingPolicy, TaskName
+from fedleak.protocols import PROTOCOLS
+
+OURS, PARTNER = "our side", "partner"
+MOST_ROWS = 400  # under real encryption every row costs; how a batch leaks does not depend on how many there are
+MOST_CLASSES = 10  # more whole numbers than that are amounts
+PHASES = ("train", "predict")
+TRAINED_BY: Mapping[TaskName, str] = {
+    "binary": "vertical-logistic",
+    "multiclass": "secureboost",
+    "regression": "vertical-linear-arbiter",
+}
+TASK_WORDS: Mapping[TaskName, str] = {
+    "binary": "two classes",
+    "multiclass": "several classes",
+    "regression": "numbers",
+}
+HOW_TO_USE = {Nature.DATE: "give it as a number of days to have it audited"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """As on the command line. ``mine`` and ``partners``: columns with commas, behind a name and = if it shall have one.
+    ``settings``: KEY=VALUE, for any key of a scenario's tables of the data and of the federation."""
+
+    target: str | None = None
+    mine: str | None = None
+    partners: tuple[str, ...] = ()
+    labels: str = "mine"
+    protocol: str | None = None
+    phase: str = "train"
+    settings: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The options that say this."""
+        given = [("--target", self.target), ("--mine", self.mine), *(("--partner", text) for text in self.partners)]
+        given += [("--labels", self.labels), ("--phase", self.phase), ("--protocol", self.protocol)]
+        given += [("--set", text) for text in self.settings]
+        unsaid = {("--labels", "mine"), ("--phase", "train")}
+        return [word for pair in given if pair[1] is not None and pair not in unsaid for word in map(str, pair)]
+
+
+@dataclass(frozen=True)
+class Draft:
+    scenario: Scenario
+    remarks: tuple[str, ...]
+
+
+def drafted(source: str, wishes: Wishes, folder: Path | None = None) -> Draft:
+    """Relative paths start at ``folder``."""
+    table = load(source, target=wishes.target, folder=folder)
+    found = {column.name: column for column in survey(table)}
+    target = _target(table, found)
+    holdings = holdings_of(wishes, table.names)
+    used = {party: [name for name in names if found[name].is_usable] for party, names in holdings.items()}
+    _check_somebody_holds_something(holdings, used, found)
+    task = task_of(target)
+    protocol = _protocol(wishes, task)
+    decided = {
+        **_data_settings(table, found, used, task, protocol),
+        "title": f"{Path(source).name}: {' and '.join(holdings)}",
+        **_settings(wishes.settings),
+    }
+    options = FrameOptions(
+        target=target.name,
+        parties=used,
+        labels=next(iter(holdings)) if wishes.labels == "mine" else list(holdings)[1],
+        protocol=protocol.name,
+        adversaries=_curious(list(holdings)[1:], protocol),
+        settings=decided,
+    )
+    scenario = read_scenario(raw_scenario(table.n_rows, options, source))
+    remarks = _remarks(scenario, table, found, holdings, wishes)
+    return Draft(replace(scenario, folder=folder), tuple(remarks))
+
+
+def draft_text(draft: Draft, beside: Path) -> str:
+    """As a file in the folder ``beside``, from which the path of the table starts then."""
+    data = draft.scenario.data
+    if data.source.endswith(SUFFIXES):
+        place = os.path.relpath((draft.scenario.folder or Path()) / data.source, beside)
+        data = replace(data, source=Path(place).as_posix())
+    return scenario_text(replace(draft.scenario, data=data), draft.remarks)
+
+
+def _target(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
+    if table.target is None:
+        raise InputError(f"--target must name the column of labels; {table.source} has {listed(table.names)}")
+    target = found[table.target.name]
+    if target.n_distinct < 2:
+        raise InputError(f"--target must name a column with different labels; {target.name!r} is {target.nature.value}")
+    return target
+
+
+def holdings_of(wishes: Wishes, names: Sequence[str]) -> dict[str, list[str]]:
+    """Who holds what, ours first; who names no columns has those that nobody else names."""
+    given = [_holding(text, names) for text in (wishes.mine or "", *(wishes.partners or ("",)))]
+    if not any(columns for _, columns in given):
+        raise InputError(
+            f"--mine or --partner must say who holds which columns, such as --mine {_sample(names)}; the table has "
+            f"{listed(tuple(names))}. fedleak init asks for them"
+        )
+    told = [OURS, *([PARTNER] if len(given) == 2 else [f"{PARTNER} {number}" for number in range(1, len(given))])]
+    taken = {name for _, columns in given for name in columns}
+    rest = [name for name in names if name not in taken]
+    holdings = {name or own: columns or rest for (name, columns), own in zip(given, told, strict=True)}
+    if len(holdings) < len(given):
+        raise InputError(f"parties must have different names; got {', '.join(name or '' for name, _ in given)}")
+    return holdings
+
+
+def _sample(names: Sequence[str]) -> str:
+    return f'"{",".join(names[: max(1, len(names) // 2)][:3])}"'
+
+
+def _holding(text: str, names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """``bank=income,age`` or ``income,age``. A comma within quotation marks belongs to a name."""
+    party, equals, rest = text.partition("=")
+    named = bool(equals) and text not in names and _split(text)[0] not in names
+    columns = _split(rest if named else text)
+    for column in columns:
+        if column not in names:
+            raise InputError(f"--mine and --partner must name columns; got {column!r}{nearest_or_list(column, names)}")
+    return (party.strip() if named else None), columns
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row if name.strip()]
+
+
+def _check_somebody_holds_something(
+    holdings: Mapping[str, Sequence[str]], used: Mapping[str, Sequence[str]], found: Mapping[str, Surveyed]
+) -> None:
+    for party, names in holdings.items():
+        if not used[party]:
+            natures = ", ".join(f"{name} is {found[name].nature.value}" for name in names[:3]) or "none is left"
+            raise InputError(f"{party} must hold a column of numbers or categories; {natures}")
+
+
+def task_of(target: Surveyed) -> TaskName:
+    if target.n_distinct == 2:
+        return "binary"
+    if target.nature is not Nature.NUMBER or target.n_distinct <= MOST_CLASSES:
+        return "multiclass"
+    return "regression"
+
+
+def _protocol(wishes: Wishes, task: TaskName) -> type[Protocol]:
+    by_default = TRAINED_BY[task] if wishes.phase == "train" else "vertical-prediction"
+    protocol = PROTOCOLS.get(wishes.protocol or by_default)
+    if Role.PASSIVE not in protocol.roles:
+        raise InputError(
+            f"--protocol must be one whose parties hold different columns of the same people; got {protocol.name}. "
+            "For parties with different people write a scenario: docs/scenario.md"
+        )
+    return protocol
+
+
+def _data_settings(
+    table: RawTable,
+    found: Mapping[str, Surveyed],
+    used: Mapping[str, Sequence[str]],
+    task: TaskName,
+    protocol: type[Protocol],
+) -> dict[str, object]:
+    assert table.target is not None
+    kept = [name for names in used.values() for name in names]
+    about = [found[name] for name in (*kept, table.target.name)]
+    marks = sorted({mark for column in about for mark in column.marks})
+    decided: dict[str, object] = {"task": task, "scaling": "standard"}
+    if protocol.name == "vertical-prediction":
+        decided["scaling"] = "minmax"
+    if any(column.nature is Nature.CATEGORY for column in about[:-1]):
+        decided["categorical"] = "one-hot"
+    if any(column.n_missing for column in about):
+        decided["missing"] = _missing_policy(about[-1], protocol)
+    dropped = [name for name in table.names if name not in kept]
+    decided.update({name: value for name, value in (("drop", dropped), ("missing_marks", marks)) if value})
+    return decided if table.n_rows <= MOST_ROWS else {**decided, "max_rows": MOST_ROWS}
+
+
+def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy:
+    """A label cannot be filled in."""
+    if target.n_missing:
+        return "drop"
+    return "keep" if protocol.name == "secureboost" else "mean"
+
+
+def _settings(words: Sequence[str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set must be KEY=VALUE, such as batch_size=64; got {word!r}")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = text.strip()  # a word needs no quotation marks
+    return found
+
+
+def _curious(partners: Sequence[str], protocol: type[Protocol]) -> list[str]:
+    return [*partners, *(role.value for role in sorted(protocol.roles - DATA_ROLES))]
+
+
+def _remarks(
+    scenario: Scenario,
+    table: RawTable,
+    found: Mapping[str, Surveyed],
+    holdings: Mapping[str, Sequence[str]],
+    wishes: Wishes,
+) -> Iterator[str]:
+    data = scenario.data
+    yield f"{table.source} has {table.n_rows:,} rows and {len(table.names)} columns beside the target {data.target!r}"
+    if data.max_rows is not None and data.max_rows < table.n_rows:
+        yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
+    for party in scenario.parties:
+        if party.columns:
+            labels = f"; it has the labels, {TASK_WORDS[data.task]}" if party.role is Role.ACTIVE else ""
+            yield f"{party.name} holds {', '.join(party.columns)}{labels}"
+    for name in (name for names in holdings.values() for name in names if not found[name].is_usable):
+        hint = HOW_TO_USE.get(found[name].nature)
+        yield f"left out: {name}, {found[name].nature.value}{f'; {hint}' if hint else ''}"
+    nobodys = [name for name in table.names if not any(name in names for names in holdings.values())]
+    if nobodys:
+        yield f"left out, for nobody holds it: {', '.join(nobodys)}"
+    yield from _about_missing(scenario, [column for name, column in found.items() if name not in data.drop])
+    if wishes.phase == "predict" and wishes.labels == "mine":
+        yield "who holds the labels alone sees predictions; --labels partner shows what it learns of your columns"
+    curious = ", ".join(party for adversary in scenario.adversaries for party in adversary.parties)
+    yield f"protocol: {scenario.protocol}; curious: {curious}"
+
+
+def _about_missing(scenario: Scenario, columns: Sequence[Surveyed]) -> Iterator[str]:
+    counted = [f"{column.name} ({column.n_missing:,})" for column in columns if column.n_missing]
+    if counted:
+        done = {"mean": "filled with what is usual in the column", "drop": "their rows are left out", "keep": "kept so"}
+        marks = f"; {listed(scenario.data.missing_marks)} counts as missing" if scenario.data.missing_marks else ""
+        yield f"missing cells in {', '.join(counted)}: {done.get(scenario.data.missing, 'an error')}{marks}"
