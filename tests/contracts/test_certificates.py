@@ -43,10 +43,12 @@ PROVING = {
     "claimed-residual-recovery",
     "gradient-separation",
     "histogram-decoding",
+    "offered-thresholds",
     "residual-recovery",
     "residual-sign",
     "row-owners",
     "reverse-sum",
+    "sample-gradients",
     "threshold-search",
     "threshold-search-printed",
 }

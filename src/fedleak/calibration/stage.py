@@ -119,6 +119,11 @@ class Split:
         return _settings("split-network", **{**given, "learning_rate": 0.1, **self.changes})
 
 
+def openly_boosted(_: int) -> Settings:
+    """The same in plaintext."""
+    return _settings("plain-boosting", n_trees=3, depth=2, bins=8, min_child_weight=0.0)
+
+
 def by(*parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False) -> AdversarySpec:
     knowledge = KnowledgeSpec(cells=cells, ranges=told)
     return AdversarySpec(parties=parties, mode=mode, knowledge=knowledge)

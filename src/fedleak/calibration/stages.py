@@ -15,11 +15,12 @@ from fedleak.calibration.layouts import (
     one_among_constants,
     served,
 )
-from fedleak.calibration.stage import SIZES, Averaged, Boosted, Encrypted, Predicted, Split, Stage, by
+from fedleak.calibration.stage import SIZES, Averaged, Boosted, Encrypted, Predicted, Split, Stage, by, openly_boosted
 from fedleak.core.finding import Mode
 from fedleak.defenses.inexact_sharing import GaussianNoise
 
-LOGISTIC, ARBITER, BOOSTED = "vertical-logistic", "vertical-logistic-arbiter", "secureboost"
+LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
+BOOSTED, OPEN = "secureboost", "plain-boosting"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
 LACKING: Mapping[str, object] = {"recovery_threshold": 2, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
@@ -188,6 +189,22 @@ STAGES = (
         Vertical(BOOSTED, BANK, n_own=2, n_hidden=2),
         Boosted(),
         by(BANK, mode=Mode.ACTIVE),
+        sizes=GROWN,
+    ),
+    Stage(
+        "boosted trees in plaintext",
+        ("offered-intervals", "offered-thresholds"),
+        Vertical(OPEN, BANK, n_own=2, n_hidden=2),
+        openly_boosted,
+        by(BANK),
+        sizes=GROWN,
+    ),
+    Stage(
+        "labels behind boosted trees in plaintext",
+        ("sample-gradients",),
+        Vertical(OPEN, FINTECH, n_own=3, n_hidden=2),
+        openly_boosted,
+        by(FINTECH),
         sizes=GROWN,
     ),
     Stage(

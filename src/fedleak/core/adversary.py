@@ -39,6 +39,8 @@ class Capability(StrEnum):
     CANDIDATE_SUMS = "sums of gradients for every split that its partners could make"
     NODE_ROUTING = "which way its partners' nodes send each row"
     ENROLLED_RECORDS = "a prediction service for records of its own making"
+    SAMPLE_GRADIENTS = "the gradient of every row's loss, in plaintext"
+    SPLIT_POINTS = "the thresholds that its partners offer at each node"
     OWN_NETWORK = "its own bottom network in every round"
     NETWORK = "the whole network that its partners train, in every round"
     CUT_NETWORKS = "every party's bottom network and the top, in every round"

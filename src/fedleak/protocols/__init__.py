@@ -53,6 +53,7 @@ PROTOCOLS: Registry[Protocol] = Registry(
             ("prediction",),
         ),
         Entry("secureboost", "fedleak.protocols.boosting.secureboost:SecureBoost", ("hetero-sbt",)),
+        Entry("plain-boosting", "fedleak.protocols.boosting.plain_boosting:PlainBoosting", ("vertical-xgboost",)),
         Entry("vertical-network", "fedleak.protocols.networks.vertical_network:VerticalNetwork", ("vfl-network",)),
         Entry("split-network", "fedleak.protocols.networks.split_network:SplitNetwork", ("splitnn",)),
         Entry(

@@ -52,6 +52,8 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("li2021/section-4.2", "fedleak.theory.horizontal_rounds:HorizontalInversion"),
         Entry("li2021/section-5.2", "fedleak.theory.boosted_trees:ThresholdQuestions", ("li2021/algorithm-1",)),
         Entry("fedleak/sums-of-bins", "fedleak.theory.boosted_trees:SumsOfBins"),
+        Entry("fedleak/open-gradients", "fedleak.theory.boosted_trees:OpenGradients"),
+        Entry("fedleak/open-splits", "fedleak.theory.boosted_trees:OpenSplits"),
         Entry("fedleak/members-of-nodes", "fedleak.theory.boosted_trees:MembersOfNodes"),
         Entry("jin2021/theorem-1", "fedleak.theory.batch_separation:BatchesOfKnownRows"),
         Entry("jin2021/theorem-2", "fedleak.theory.batch_separation:IndependentRowGradients"),

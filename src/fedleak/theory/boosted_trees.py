@@ -99,6 +99,44 @@ class MembersOfNodes(Theorem):
         )
 
 
+class OpenGradients(Theorem):
+    """p - y has the sign that the label says, and f - y gives y where f is the same known number for all rows."""
+
+    name = "fedleak/open-gradients"
+    summary = "every row's gradient in plaintext is its label, whatever the model learns"
+    reference = Reference("fedleak", "docs/theory/boosted-trees.md")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        objective = facts.of(BoostingFacts).objective
+        known = Condition(
+            "the loss is known",
+            State.UNKNOWN if objective is None else State.HOLDS,
+            objective or "the objective is not known",
+        )
+        return Assessment(
+            cls.name,
+            (revealed(Capability.SAMPLE_GRADIENTS, facts), known, _grown_on_labels(facts)),
+            conclusion="every label is read off the first tree's gradients",
+        )
+
+
+class OpenSplits(Theorem):
+    """What is told needs no search."""
+
+    name = "fedleak/open-splits"
+    summary = "split points that are told in plaintext are known, and every row's way bounds its cells by them"
+    reference = Reference("fedleak", "docs/theory/boosted-trees.md")
+
+    @classmethod
+    def assess(cls, facts: Facts) -> Assessment:
+        return Assessment(
+            cls.name,
+            (revealed(Capability.SPLIT_POINTS, facts), revealed(Capability.NODE_ROUTING, facts)),
+            conclusion="every partner's threshold is told",
+        )
+
+
 def _grown_on_labels(facts: Facts) -> Condition:
     statement = "trees are grown on the labels themselves"
     epsilon = facts.of(BoostingFacts).label_epsilon

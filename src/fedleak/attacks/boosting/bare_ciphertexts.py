@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedleak.attacks.boosting.gradient_signs import SignsOfTree, labels_of_signs, score_of_tree
 from fedleak.attacks.boosting.label_holder_sums import integers
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
@@ -70,7 +71,7 @@ class _Sent:
         if not isinstance(values, CipherArray):
             raise MissingFromViewError("gradients must come as ciphertexts")
         self.values = [bytes(one) for one in values.data[: len(self.rows)]]
-        self.score = _score(view, number)
+        self.score = score_of_tree(view, number)
         slot = payload.items.get("slot_bits") if isinstance(payload, Tree) else None
         self.honest = isinstance(slot, Scalar) and isinstance(slot.value, int) and slot.value <= WIDEST_SLOT
 
@@ -84,15 +85,9 @@ class _Sent:
 
 
 def by_signs(trees: list[_Sent], modulus: int, n_rows: int, n_classes: int) -> FloatArray:
-    """Of two classes g < 0 says 1; of several, g < 0 in a tree of class k says k."""
-    found = np.full(n_rows, np.nan)
-    for tree in trees:
-        signs = np.sign(np.array(tree.plaintexts(modulus), dtype=object)).astype(np.int64)
-        negative = tree.rows[signs < 0]
-        found[negative] = 1.0 if n_classes == 2 else float(tree.score)
-        if n_classes == 2:
-            found[tree.rows[signs > 0]] = 0.0
-    return found
+    signs = (np.sign(np.array(tree.plaintexts(modulus), dtype=object)).astype(np.int64) for tree in trees)
+    told = [SignsOfTree(tree.rows, sign, tree.score) for tree, sign in zip(trees, signs, strict=True)]
+    return labels_of_signs(told, n_rows, n_classes)
 
 
 def by_equality(trees: list[_Sent], n_rows: int, n_classes: int) -> FloatArray:
@@ -122,14 +117,6 @@ def _modulus(view: View) -> int | None:
         if isinstance(held, IntegerArray):
             return int(held.to_ints()[0])
     return None
-
-
-def _score(view: View, number: int) -> int:
-    for message in view.at(boosting.TREE):
-        held = message.payload.items.get("score") if isinstance(message.payload, Tree) else None
-        if message.round == number and isinstance(held, Scalar) and isinstance(held.value, int):
-            return held.value
-    return 0
 
 
 def _answer(view: View, ids: IntArray, labels: FloatArray, how: str, *, certain: bool) -> Guess:

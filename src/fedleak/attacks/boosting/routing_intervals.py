@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,35 +22,51 @@ from fedleak.attacks.boosting.service_questions import Questions, questions, rec
 from fedleak.attacks.boosting.threshold_search import ThresholdSearch
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.facts import Facts
 from fedleak.core.view import View
 from fedleak.theory.boosted_trees import ThresholdQuestions
 from fedleak.theory.condition import State
 
+NodeOfTree = tuple[int, int]  # a tree, and the node's number in it
 Bracket = tuple[int, float, float]  # a partner's column, the least and the most that the threshold can be
 
 
+class RoutedRows(NamedTuple):
+    """Rows of one node by their place in the table, and which of them go left."""
+
+    rows: IntArray
+    left: BoolArray
+
+
 def intervals_by_routing(
-    ranges: FloatArray, n_rows: int, trees: Mapping[int, TreeOfPartner], brackets: Mapping[tuple[int, int], Bracket]
+    ranges: FloatArray, n_rows: int, routed: Mapping[NodeOfTree, RoutedRows], brackets: Mapping[NodeOfTree, Bracket]
 ) -> FloatArray:
-    """(rows, columns, 2), within the columns' ranges. ``brackets`` has the nodes by tree and number."""
+    """(rows, columns, 2), within the columns' ranges."""
     found = np.repeat(ranges[None], n_rows, axis=0)
-    for (number, node), (column, low, high) in brackets.items():
-        if number not in trees or node not in trees[number].won:
+    for place, (column, low, high) in brackets.items():
+        if place not in routed:
             continue
-        rows, left = trees[number].rows_of[node], trees[number].won[node][1]
+        rows, left = routed[place]
         found[rows[left], column, 1] = np.minimum(found[rows[left], column, 1], high)
         found[rows[~left], column, 0] = np.maximum(found[rows[~left], column, 0], low)
     return found
+
+
+def routed_in(trees: Mapping[int, TreeOfPartner]) -> dict[NodeOfTree, RoutedRows]:
+    return {
+        (number, node): RoutedRows(tree.rows_of[node], left)
+        for number, tree in trees.items()
+        for node, (_, left) in tree.won.items()
+    }
 
 
 def narrowed_by_bins(
     intervals: FloatArray,
     placed: Sequence[PlacedColumn],
     trees: Mapping[int, TreeOfPartner],
-    brackets: Mapping[tuple[int, int], Bracket],
+    brackets: Mapping[NodeOfTree, Bracket],
 ) -> FloatArray:
     """A cell in bin b is above the threshold of every cut before b, and at most that of every cut from b on."""
     found = intervals.copy()
@@ -93,7 +110,7 @@ class RoutingIntervals(Attack):
         ids, trees = trees_of_partner(view, view.target.owner)
         brackets = self._brackets(view, known, rng)
         columns = known.columns_of(view.target.owner)
-        by_routing = intervals_by_routing(known.ranges[columns], len(ids), trees, brackets)
+        by_routing = intervals_by_routing(known.ranges[columns], len(ids), routed_in(trees), brackets)
         intervals, n_placed = by_routing, 0
         if self.with_bins:
             placed = [placed_column(len(ids), list(trees.values()), c, self.budgets) for c in range(len(columns))]
@@ -101,7 +118,7 @@ class RoutingIntervals(Attack):
             n_placed = sum(int(np.isfinite(column.bins).sum()) for column in placed)
         return _answer(view, ids, known.ranges[columns], by_routing, intervals, n_placed)
 
-    def _brackets(self, view: View, known: Questions, rng: np.random.Generator) -> dict[tuple[int, int], Bracket]:
+    def _brackets(self, view: View, known: Questions, rng: np.random.Generator) -> dict[NodeOfTree, Bracket]:
         found = ThresholdSearch(epsilon=self.epsilon).search(known, record_oracle(view), rng).brackets
         offset = int(known.columns_of(view.target.owner)[0])
         nodes = known.shapes.unknown[known.nodes_of(view.target.owner)]

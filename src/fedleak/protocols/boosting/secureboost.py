@@ -25,12 +25,12 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.crypto import CIPHERS
 from fedleak.models.boosted_model import BoostedModel
-from fedleak.models.boosting.booster import Booster, FinishedTree, assembled, shown_labels
+from fedleak.models.boosting.booster import FinishedTree, assembled
 from fedleak.models.boosting.growth import Owner, grow
-from fedleak.models.boosting.losses import objective_for
 from fedleak.models.boosting.plain_owner import PlainOwner
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.boosting import vocabulary as boosting
+from fedleak.protocols.boosting.boosted_parties import booster_of, label_holder_first, with_objective
 from fedleak.protocols.boosting.boosting_outcome import held_by_labels, truth_of, utility
 from fedleak.protocols.boosting.boosting_settings import SecureBoostSettings, boosting_facts
 from fedleak.protocols.boosting.hop_prediction import Structure, predict_by_hops, prediction_service
@@ -94,13 +94,8 @@ class SecureBoost(Protocol):
 
     @classmethod
     def with_data(cls, facts: Facts, federation: Federation) -> Facts:
-        labels = [party.train.labels for party in federation.parties if party.train.labels is not None]
-        if not labels or not len(labels[0]):
-            return facts
         settings = settings_of(cls.name, SecureBoostSettings, federation.settings)
-        objective = objective_for(settings.objective, np.asarray(labels[0]))
-        n_classes = None if objective == "squared" else int(np.max(labels[0])) + 1
-        return facts.with_own(boosting.BoostingFacts, objective=objective.value, n_classes=n_classes)
+        return with_objective(facts, federation, settings.objective)
 
     @classmethod
     def reveals(
@@ -120,47 +115,22 @@ class SecureBoost(Protocol):
 
 
 def _ordered(federation: Federation, settings: SecureBoostSettings) -> tuple[Party, ...]:
-    """The label holder first; all with the same rows."""
-    active, passive = federation.with_role(Role.ACTIVE), federation.with_role(Role.PASSIVE)
-    if len(active) != 1 or not passive:
+    parties = label_holder_first("secureboost", federation)
+    if settings.first_tree_alone and not parties[0].columns:
         raise InputError(
-            "secureboost must have one active and one or more passive parties; "
-            f"got {len(active)} active and {len(passive)} passive"
+            f"{parties[0].name} must hold columns to grow the first tree alone; set first_tree_alone = false"
         )
-    if active[0].train.labels is None:
-        raise InputError(f"{active[0].name} must hold the labels; set [data] target to their column")
-    if settings.first_tree_alone and not active[0].columns:
-        raise InputError(
-            f"{active[0].name} must hold columns to grow the first tree alone; set first_tree_alone = false"
-        )
-    for party in passive:
-        if not np.array_equal(party.train.ids, active[0].train.ids):
-            raise InputError(f"rows of {party.name} must be those of {active[0].name}, in the same order")
-        if not party.columns:
-            raise InputError(f"{party.name} must hold a column or more: it has nothing to offer splits on")
     if any(party.name == boosting.ROUTING_COMPUTATION for party in federation.parties):
         raise InputError(
             f"a party must not be called {boosting.ROUTING_COMPUTATION!r}, as the computation is; rename it"
         )
-    return (*active, *passive)
+    return parties
 
 
 def _members(
     parties: Sequence[Party], actors: Sequence[Actor], settings: SecureBoostSettings
 ) -> tuple[LabelHolder, list[Partner]]:
-    labels = np.asarray(parties[0].train.labels)
-    objective = objective_for(settings.objective, labels)
-    if objective == "squared" and settings.label_epsilon:
-        raise InputError("label_epsilon must be 0 where labels are numbers: randomised response is for classes")
-    n_classes = 1 if objective == "squared" else int(labels.max()) + 1
-    booster = Booster(
-        objective,
-        labels,
-        n_classes,
-        fraction_bits=settings.fraction_bits,
-        sampling=settings.sampling,
-        shown=shown_labels(labels, n_classes, settings.label_epsilon, actors[0].rng),
-    )
+    booster = booster_of(parties[0], settings, actors[0].rng)
     key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
     holder = LabelHolder(parties[0], actors[0], settings, key, booster)
     offsets = np.cumsum([len(party.columns) for party in parties]).tolist()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedleak.core.facts import ProtocolFacts
-from fedleak.core.payload import Array, Payload, Table, Tree
+from fedleak.core.payload import Array, Payload, Scalar, Table, Tree
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, OWN_DATA, Phase, RecordName, Role, Step
 from fedleak.core.vocabulary import Vocabulary
 
@@ -58,7 +58,19 @@ CHOSEN_SPLIT: Step[Tree] = Step(
     "train.chosen-split", Phase.TRAIN, ACTIVE, "nodes, candidates: which of a party's candidates won, to that party"
 )
 ROUTING: Step[Tree] = Step(
-    "train.routing", Phase.TRAIN, PASSIVE, "rows, nodes, left: which way the owner of a split sends each row"
+    "train.routing", Phase.TRAIN, DATA_ROLES, "rows, nodes, left: which way the owner of a split sends each row"
+)
+FIRST_SCORE: Step[Scalar] = Step(
+    "setup.first-score", Phase.SETUP, ACTIVE, "the score that every row starts with, public; of numbers the mean label"
+)
+SAMPLE_GRADIENTS: Step[Tree] = Step(
+    "train.sample-gradients", Phase.TRAIN, ACTIVE, "rows: ids; g, h: of each row's loss, in plaintext, public"
+)
+SPLIT_CANDIDATES: Step[Tree] = Step(
+    "train.split-candidates",
+    Phase.TRAIN,
+    DATA_ROLES,
+    "nodes; columns; thresholds; gains: a party's best split of each node, chosen or not, in plaintext, public",
 )
 FINISHED: Step[Payload] = Step("train.finished", Phase.TRAIN, DATA_ROLES, "what a party has of the trained model")
 WANTED_ROWS: Step[Array] = Step("predict.wanted-rows", Phase.PREDICT, ACTIVE, "ids of rows to predict, public")
@@ -132,10 +144,13 @@ VOCABULARY = Vocabulary(
     steps=(
         OWN_DATA,
         GRADIENT_KEY,
+        FIRST_SCORE,
         BINS,
         TREE,
         GRADIENTS,
         ENCRYPTED_GRADIENTS,
+        SAMPLE_GRADIENTS,
+        SPLIT_CANDIDATES,
         CANDIDATES,
         NODE_ROWS,
         CANDIDATE_SUMS,

@@ -147,6 +147,8 @@ RULES = (
     Rule(Capability.NODE_ROWS, f"a message `{boosting.NODE_ROWS}`", _gets(boosting.NODE_ROWS)),
     Rule(Capability.CANDIDATE_SUMS, f"a message `{boosting.CANDIDATE_SUMS}`", _gets(boosting.CANDIDATE_SUMS)),
     Rule(Capability.NODE_ROUTING, f"a message `{boosting.ROUTING}`", _gets(boosting.ROUTING)),
+    Rule(Capability.SAMPLE_GRADIENTS, f"a message `{boosting.SAMPLE_GRADIENTS}`", _gets(boosting.SAMPLE_GRADIENTS)),
+    Rule(Capability.SPLIT_POINTS, f"a message `{boosting.SPLIT_CANDIDATES}`", _gets(boosting.SPLIT_CANDIDATES)),
     Rule(Capability.LINEAR_MODEL, "a model received of kind `linear`", _model_of_kind("linear")),
     Rule(Capability.TREE_MODEL, "a model received of kind `tree`", _model_of_kind("tree")),
     Rule(
