@@ -7,13 +7,9 @@ import pytest
 
 from fedleak.core.errors import FileFormatError, InputError, KeySizeError
 from fedleak.core.payload import Array, IntegerArray, Payload, Scalar, Tree
-from fedleak.crypto.paillier_cipher import (
-    PaillierPrivateKey,
-    prime_pair,
-    private_key_from_payload,
-    public_key_from_payload,
-)
+from fedleak.crypto.paillier_cipher import PaillierPrivateKey, prime_pair
 from fedleak.crypto.sealed import SealedPrivateKey
+from fedleak.crypto.sent_keys import private_key_from_payload, public_key_from_payload
 
 
 def changed(tree: Tree, **fields: Payload) -> Tree:

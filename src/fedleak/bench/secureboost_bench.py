@@ -6,8 +6,6 @@ decryptions of the whole, which make up nearly all of it; that all trees are the
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from fedleak.bench.tree_on_cores import measure_cores
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import RunError
 from fedleak.core.payload import Array, CipherArray, Payload, Table, Tree
@@ -179,15 +178,11 @@ def _additions_a_second(sizes: Sizes) -> tuple[float, float]:
     return groups.size / grouped_seconds, len(rows.data) / pair_seconds
 
 
-def _large(size: tuple[int, int], settings: SecureBoostSettings) -> dict[str, float]:
-    """One tree on a larger table, all columns at the partner: time, and the most memory that the process had."""
+def _large(size: tuple[int, int], settings: SecureBoostSettings) -> Mapping[str, object]:
+    """One tree on a larger table, all columns at the partner."""
     n_rows, n_columns = size
     rng = np.random.default_rng(SEED)
     rows = rng.standard_normal((n_rows, n_columns))
     labels = (rows @ rng.standard_normal(n_columns) > 0).astype(np.int64)
     one = SecureBoostSettings(n_trees=1, depth=settings.depth, key_bits=settings.key_bits)
-    began = time.perf_counter()
-    seconds, _ = _timed(lambda: _run(_dealt(rows, labels, 0, one)))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    wall = time.perf_counter() - began
-    return {"rows": n_rows, "columns": n_columns, "seconds": seconds, "wall_seconds": wall, "peak_bytes": peak}
+    return {"rows": n_rows, "columns": n_columns, **measure_cores(_dealt(rows, labels, 0, one), SEED)}

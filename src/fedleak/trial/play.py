@@ -22,6 +22,7 @@ from fedleak.core.whole.hooks import Defense, Deviation, Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink, Run, Sink
+from fedleak.crypto.cores import dismiss
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
 from fedleak.trial.attempt import Attempt, Failure, scored
@@ -169,5 +170,8 @@ def play(
     facts = runner.public_facts(configured, defense, parties=configured.party_facts, n_rows=configured.n_rows)
     taken = MemorySink() if sink is None else sink
     began = time.perf_counter()
-    run = runner.run(configured, facts=facts, randomness=randomness, hooks=hooks, sink=taken)
+    try:
+        run = runner.run(configured, facts=facts, randomness=randomness, hooks=hooks, sink=taken)
+    finally:
+        dismiss()  # the cores are the attacks' now
     return Played(configured, runner, run, randomness, time.perf_counter() - began)

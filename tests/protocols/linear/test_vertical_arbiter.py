@@ -11,7 +11,7 @@ from federations import run, sealed_arbiter, vertical
 from fedleak.core.adversary import Capability
 from fedleak.core.errors import InputError
 from fedleak.crypto import fixed_point
-from fedleak.crypto.paillier_cipher import private_key_from_payload
+from fedleak.crypto.sent_keys import private_key_from_payload
 from fedleak.protocols import PROTOCOLS
 
 NAME = "vertical-logistic-arbiter"

@@ -236,6 +236,6 @@ class Opener:
 
 @lru_cache(maxsize=8)
 def _paillier(payload: Payload) -> PaillierPrivateKey:
-    from fedleak.crypto.paillier_cipher import private_key_from_payload  # gmpy2: a list of attacks needs none
+    from fedleak.crypto.sent_keys import private_key_from_payload  # gmpy2: a list of attacks needs none
 
     return private_key_from_payload(payload)

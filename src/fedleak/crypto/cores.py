@@ -1,0 +1,173 @@
+"""Long arithmetic on all cores: interpreters beside this one take shares of it.
+
+Python runs one thread at a time, and a product of two residues is too short for gmpy2 to let another thread run, so
+helpers are processes. They are fresh interpreters that load our code and nothing of the caller's: a script needs no
+guard around its main part, and its threads and open files do not concern them. They are started when they are first
+wanted, and ``dismiss`` ends them: ``play`` does after every run. One computation at a time has them; another one that
+goes on meanwhile in a thread works alone. ``OMP_NUM_THREADS`` bounds them as it bounds the threads of other libraries:
+whoever starts several processes side by side sets it to 1.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from typing import Any, TypeVar
+
+ShareT = TypeVar("ShareT")
+ResultT = TypeVar("ResultT")
+SHARES_A_CORE = 4  # at most: who is done first takes the next
+PIPE_BYTES = 1 << 20  # what is read at once: every read waits for the thread that computes here
+_CALL = "from fedleak.crypto.cores import serve; serve()"
+
+
+def cores() -> int:
+    """That this process may use."""
+    if _chosen:
+        return _chosen[-1]
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(there, int(allowed)) if allowed.isdecimal() and int(allowed) else there
+
+
+@contextmanager
+def using(n_cores: int) -> Iterator[None]:
+    """Exactly so many for what is computed within, whatever the environment says: to measure, and to test."""
+    _chosen.append(n_cores)
+    dismiss()
+    try:
+        yield
+    finally:
+        dismiss()
+        _chosen.pop()
+
+
+def shares(n_items: int, least: int) -> list[slice]:
+    """Parts of about equal size; all of it in one where there would be less than two of the ``least`` size a core."""
+    n_parts = min(n_items // least, SHARES_A_CORE * cores())
+    if cores() == 1 or n_parts < 2 * cores():
+        return [slice(0, n_items)]
+    edges = [n_items * part // n_parts for part in range(n_parts + 1)]
+    return [slice(start, end) for start, end in pairwise(edges)]
+
+
+def spread(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> list[ResultT]:
+    """``work`` of each part, in their order. ``work`` is a function or method of ours: helpers find it by its name."""
+    if len(parts) < 2 or cores() == 1 or not _turn.acquire(blocking=False):
+        return [work(part) for part in parts]
+    try:
+        return _together(work, parts)
+    finally:
+        _turn.release()
+
+
+def dismiss() -> None:
+    """Helpers end; what they took counts from now on among this process's children."""
+    with _turn:
+        while _helpers:
+            _helpers.pop().end()
+
+
+def _together(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> list[ResultT]:
+    waiting, done = deque(enumerate(parts)), dict[int, ResultT]()
+    for helper in [helper for helper in _helpers if not helper.alive]:
+        _helpers.remove(helper)
+        helper.end()
+    while len(_helpers) < cores() - 1:
+        _helpers.append(Helper())
+    threads = [threading.Thread(target=helper.take, args=(work, waiting, done), daemon=True) for helper in _helpers]
+    try:
+        for thread in threads:
+            thread.start()
+        _take(work, waiting, done)
+        for thread in threads:
+            thread.join()
+        _take(work, waiting, done)  # what a helper that failed had taken
+    except BaseException:  # Ctrl-C too: a helper in the middle of something is of no use for anything else
+        waiting.clear()
+        for helper in _helpers:
+            helper.kill()
+        raise
+    return [done[place] for place in range(len(parts))]
+
+
+def _take(work: Callable[[ShareT], ResultT], waiting: deque[tuple[int, ShareT]], done: dict[int, ResultT]) -> None:
+    with suppress(IndexError):  # nothing is left
+        while True:
+            place, part = waiting.popleft()
+            done[place] = work(part)
+
+
+class Helper:
+    """An interpreter that answers (work, part) with a result until its input ends: it ends with this process."""
+
+    def __init__(self) -> None:
+        known = os.pathsep.join(folder for folder in sys.path if folder)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CALL],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pipesize=PIPE_BYTES,
+            env={**os.environ, "PYTHONPATH": known, "OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C is for this process
+        )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def take(self, work: Callable[[ShareT], ResultT], waiting: deque[Any], done: dict[int, ResultT]) -> None:
+        """Part after part. Where one fails, for whatever reason, it goes back: whoever computes it here sees why."""
+        while waiting:
+            try:
+                place, part = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                done[place] = self._answer(work, part)
+            except Exception:
+                waiting.appendleft((place, part))
+                self.kill()
+                return
+
+    def _answer(self, work: Callable[[ShareT], ResultT], part: ShareT) -> ResultT:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(pickle.dumps((work, part)))
+        self._process.stdin.flush()
+        result: ResultT = pickle.load(self._process.stdout)  # noqa: S301  (of a process that this one started)
+        return result
+
+    def end(self) -> None:
+        with suppress(OSError):  # it is gone, and there is no one to tell
+            self._process.communicate()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def serve() -> None:
+    """What a helper does. An error ends it: its part is computed again where somebody can see the error."""
+    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            work, part = pickle.load(asked)  # noqa: S301  (of the process that started this one)
+            answers.write(pickle.dumps(work(part)))
+            answers.flush()
+
+
+_helpers: list[Helper] = []
+_chosen: list[int] = []
+_turn = threading.Lock()
+atexit.register(dismiss)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.clear)  # they are the parent's
