@@ -17,6 +17,7 @@ from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.protocols.linear.vocabulary import UPDATE
 from fedleak.protocols.prediction.served_model import PredictionSettings
+from network_runs import cut_table, split
 
 FEDERATIONS = [
     lambda: vertical({"bank": 3, "fintech": 8}, sealed(epochs=1)),
@@ -30,6 +31,8 @@ FEDERATIONS = [
         protocol="vertical-prediction",
     ),
     lambda: boosted({"bank": 3, "fintech": 8}),
+    lambda: split(cut_table()),
+    cut_table,
 ]
 
 

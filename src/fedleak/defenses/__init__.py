@@ -33,6 +33,9 @@ DEFENSES: Registry[Defense] = Registry(
         Entry("noisy-thresholds", "fedleak.defenses.guarded_trees:NoisyThresholds"),
         Entry("purity-limit", "fedleak.defenses.guarded_trees:PurityLimit", ("id-lmid",)),
         Entry("noisy-labels", "fedleak.defenses.guarded_trees:NoisyLabels", ("grafting-ldp",)),
+        Entry("embedding-gradient-noise", "fedleak.defenses.embedding_blurring:EmbeddingGradientNoise", ("iso",)),
+        Entry("max-norm-noise", "fedleak.defenses.embedding_blurring:MaxNormNoise", ("max-norm",)),
+        Entry("marvell", "fedleak.defenses.embedding_blurring:Marvell"),
     ],
     group="fedleak.defenses",
     faults=partial(

@@ -12,7 +12,7 @@ from fedleak.core.payload import Array
 from fedleak.core.view import View
 from fedleak.protocols.networks import vocabulary as networks
 
-DECAY = 0.9  # of earlier batches, in the direction that gradients take
+DECAY = 0.99  # of earlier batches, in the direction that gradients take
 N_POWER_STEPS = 3
 
 
