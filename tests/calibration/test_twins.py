@@ -40,7 +40,7 @@ def test_the_victim_differs_wherever_nothing_is_known(stage: Stage) -> None:
     twins = twins_of(stage)
     for seen, true in zip(twins.seen.parties, twins.true.parties, strict=True):
         if seen.role in DATA_ROLES and seen.name not in stage.adversary.parties:
-            known = twins.knowledge.cell_mask(seen.name, seen.train.ids, (len(seen.columns),))
+            known = twins.knowledge.cell_mask(seen.name, seen.train.ids, seen.train.features.shape[1:])
             same = seen.train.features == true.train.features
             assert same[known].all()
             assert not same[~known].any()

@@ -14,6 +14,7 @@ from fedleak.core.whole.federation import Federation, Party, Settings, Slice
 
 BANK, FINTECH, REFEREE = "bank", "fintech", "referee"
 HOSPITAL, CLINIC, LAB, HUB = "hospital", "clinic", "lab", "hub"
+HELPERS = {Role.ARBITER: REFEREE, Role.SERVER: HUB}
 N_TRAINED = 40  # rows that a served model is trained on, beside those that it predicts
 N_LAB_ROWS = 3
 N_OWN_ROWS = 24  # of the adversary, where parties hold rows of their own
@@ -36,14 +37,15 @@ LayoutOf = Callable[[Population, int, Settings, Draw], Layout]
 
 @dataclass(frozen=True)
 class Vertical:
-    """Columns of the same rows. The bank has the labels: its partner's view says something of them, or they are its own
-    and its partner's columns are the secret."""
+    """Columns of the same rows, or pixels of the same pictures, as many a side. The bank has the labels: its partner's
+    view says something of them, or they are its own and its partner's columns are the secret."""
 
     protocol: str
     adversary: str
     n_own: int
     n_hidden: int
-    arbiter: bool = False
+    helper: Role | None = None
+    side: int = 0
 
     def __call__(self, population: Population, n: int, settings: Settings, rng: Draw) -> Layout:
         own = population.latent(np.zeros((n, 0)), self.n_own, rng)
@@ -51,7 +53,7 @@ class Vertical:
             return Layout(BANK, own, self.n_hidden, self._of_the_bank(population, own, settings))
         labels = population.classes(own, rng)
         known = np.column_stack([own, 2.0 * labels - 1])
-        held = _party(BANK, Role.ACTIVE, population.link(own), labels)
+        held = _party(BANK, Role.ACTIVE, self._cells(population, own), labels)
         return Layout(FINTECH, known, self.n_hidden, self._of_the_fintech(population, held, settings))
 
     def _of_the_bank(self, population: Population, own: FloatArray, settings: Settings) -> Callable[..., Federation]:
@@ -66,12 +68,15 @@ class Vertical:
 
     def _of_the_fintech(self, population: Population, held: Party, settings: Settings) -> Callable[..., Federation]:
         def federation(latent: FloatArray, _rng: Draw) -> Federation:
-            return self._together(held, _party(FINTECH, Role.PASSIVE, population.link(latent)), settings)
+            return self._together(held, _party(FINTECH, Role.PASSIVE, self._cells(population, latent)), settings)
 
         return federation
 
+    def _cells(self, population: Population, latent: FloatArray) -> FloatArray:
+        return pictures(population, latent, self.side) if self.side else population.link(latent)
+
     def _together(self, bank: Party, fintech: Party, settings: Settings) -> Federation:
-        helpers = (_helper(REFEREE, Role.ARBITER),) if self.arbiter else ()
+        helpers = (_helper(HELPERS[self.helper], self.helper),) if self.helper else ()
         return Federation(self.protocol, (bank, fintech, *helpers), settings)
 
 
@@ -113,15 +118,21 @@ def _in_unit_box(population: Population, latent: FloatArray) -> FloatArray:
     return np.clip((population.link(latent) - low) / (high - low), 0.0, 1.0)
 
 
+def pictures(population: Population, latent: FloatArray, side: int) -> FloatArray:
+    """Grey ones, of so many pixels a side."""
+    return _in_unit_box(population, latent).reshape(len(latent), side, -1, 1)
+
+
 @dataclass(frozen=True)
 class Horizontal:
     """Rows of a hospital, which is the adversary, and of a clinic, with shifts of its own; with ``lab`` also of a third
-    party outside."""
+    party outside. With a ``side``, rows are pictures of so many pixels a side."""
 
     protocol: str
     width: int
     regression: bool
     lab: bool = False
+    side: int = 0
 
     def __call__(self, population: Population, n: int, settings: Settings, rng: Draw) -> Layout:
         nothing = np.zeros((n, 0))
@@ -139,13 +150,14 @@ class Horizontal:
 
     def _party(self, name: str, population: Population, latent: FloatArray, rng: Draw, *, first: int) -> Party:
         labels: AnyArray = population.outcomes(latent, rng) if self.regression else population.classes(latent, rng)
-        party = _party(name, Role.ACTIVE, population.link(latent), labels)
+        cells = pictures(population, latent, self.side) if self.side else population.link(latent)
+        party = _party(name, Role.ACTIVE, cells, labels)
         columns = tuple(f"column{index}" for index in range(self.width))
         return replace(party, columns=columns, train=replace(party.train, ids=party.train.ids + first))
 
 
 def _party(name: str, role: Role, features: FloatArray, labels: AnyArray | None = None) -> Party:
-    columns = tuple(f"{name}{index}" for index in range(features.shape[1]))
+    columns = tuple(f"{name}{index}" for index in range(features[0].size))
     return Party(name, role, columns, Slice(np.arange(len(features)), features, labels))
 
 

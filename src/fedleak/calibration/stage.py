@@ -100,12 +100,13 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Boosted:
-    """Few shallow trees, under the ideal cipher."""
+    """Few shallow trees, under the ideal cipher unless an attack reads ciphertexts."""
 
     changes: Mapping[str, object] = field(default_factory=dict)
 
     def __call__(self, n: int) -> Settings:
-        return _settings("secureboost", cipher="sealed", n_trees=3, depth=2, bins=8, unit_box=False, **self.changes)
+        given = {"cipher": "sealed", "n_trees": 3, "depth": 2, "bins": 8, "unit_box": False}
+        return _settings("secureboost", **{**given, **self.changes})
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,20 @@ class Split:
 def openly_boosted(_: int) -> Settings:
     """The same in plaintext."""
     return _settings("plain-boosting", n_trees=3, depth=2, bins=8, min_child_weight=0.0)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A small smooth network over batches of a few rows, whose parameters stay as they were drawn."""
+
+    protocol: str
+    batch_size: int
+    rounds: int
+    changes: Mapping[str, object]
+
+    def __call__(self, n: int) -> Settings:
+        given = {"rounds": self.rounds, "batch_size": min(n, self.batch_size), "trained": False}
+        return _settings(self.protocol, **given, **self.changes)
 
 
 def by(*parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False) -> AdversarySpec:

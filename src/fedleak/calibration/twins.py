@@ -17,7 +17,7 @@ from fedleak.calibration.layouts import Layout, with_unit_rows
 from fedleak.calibration.populations import Population
 from fedleak.calibration.stage import Stage
 from fedleak.core.adversary import SecretKind
-from fedleak.core.arrays import BoolArray
+from fedleak.core.arrays import BoolArray, flat_rows
 from fedleak.core.attack import Guess
 from fedleak.core.knowledge import Knowledge, KnownColumn
 from fedleak.core.whole.federation import Federation
@@ -59,8 +59,8 @@ def draw_twins(stage: Stage, population: Population, n: int, seed: int) -> Twins
 
 
 def _known(layout: Layout, federation: Federation, knowledge: Knowledge) -> BoolArray:
-    ids = federation.party(layout.victim).train.ids
-    return knowledge.cell_mask(layout.victim, ids, (layout.width,))
+    rows = federation.party(layout.victim).train
+    return flat_rows(knowledge.cell_mask(layout.victim, rows.ids, rows.features.shape[1:]))
 
 
 def fitting_both(first: Knowledge, second: Knowledge) -> Knowledge:
