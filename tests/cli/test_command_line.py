@@ -113,7 +113,7 @@ def test_a_report_renders_again(audited, tmp_path):
 
 def test_a_report_of_version_1_renders(tmp_path):
     old = Path(__file__).parents[1] / "report" / "samples" / "report_version_1.json"
-    done = CliRunner().invoke(app, ["report", str(old), "--redact", "--html", str(tmp_path / "old.html")])
+    done = CliRunner().invoke(app, ["report", str(old), "--redact", "--verbose", "--html", str(tmp_path / "old.html")])
     assert done.exit_code == 0, done.output
     assert "residual-sign" in done.output
     key = json.loads(old.read_text())["environment"]["run_key"]

@@ -83,7 +83,7 @@ def test_what_is_written_is_for_its_owner_alone(place):
 def test_resuming_asks_for_nothing_else(place, more):
     done = place.shell([*faults.FEDLEAK, "audit", "--resume", "undisturbed", *more])
     assert done.returncode == 2
-    assert "--resume must stand with --json and --fail-on alone" in done.stderr
+    assert "--resume must stand with --json, --fail-on and --verbose alone" in done.stderr
 
 
 def test_other_data_are_not_gone_on_with(place):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedleak.auditing.frames import FrameOptions
@@ -24,8 +24,10 @@ from fedleak.door.audit_folder import DRAFTED, TRANSCRIPTS
 from fedleak.door.audits import carry_out
 from fedleak.door.given import Given, GivenCapture, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
-from fedleak.report import json_format, terminal
+from fedleak.report import json_format
+from fedleak.report.brief import print_brief
 from fedleak.report.finding_journal import JOURNAL, Order, recall
+from fedleak.report.terminal import print_report
 from fedleak.storage.file_writing import write_text
 
 MB = 1_000_000
@@ -106,14 +108,21 @@ def begun_order(out: Path) -> tuple[Order, RunKey]:
     return found.order, RunKey.from_text(found.run_key)
 
 
-def audit_command(
-    order: Order, out: Path, json: str | None, fail_on: str, key: RunKey | None, *, resumed: bool = False
-) -> ExitCode:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is made of the findings; of an audit that is resumed something else may be wanted than of the first part."""
+
+    json: str | None = None
+    fail_on: str = "never"
+    verbose: bool = False
+
+
+def audit_command(order: Order, out: Path, told: Wanted, key: RunKey | None, *, resumed: bool = False) -> ExitCode:
     draft = _draft(order)
     wanted = given_by(order, draft)
     if isinstance(wanted, Given):
         warn_of_short_key(wanted.scenario.settings)
-    check_json_target(json)
+    check_json_target(told.json)
     with Bar() as bar:
         carried = carry_out(
             wanted,
@@ -125,17 +134,17 @@ def audit_command(
             resumed=resumed,
         )
     transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
-    _deliver(carried.report, out, json, transcripts, redacted=order.redact)
-    if draft is not None and json != "-":
+    _deliver(carried.report, out, told, transcripts, redacted=order.redact)
+    if draft is not None and told.json != "-":
         write_text(out / DRAFTED, draft_text(draft, out))
         say(f"The scenario that was made of your table, to change and audit again: {out / DRAFTED}")
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:
-        told = f"go on with: {shlex.join(['fedleak', 'audit', '--resume', str(out)])}"
-        say(f"fedleak: interrupted; the findings so far are in the report; {told}", err=True)
+        again = shlex.join(["fedleak", "audit", "--resume", str(out)])
+        say(f"fedleak: interrupted; the findings so far are in the report; go on with: {again}", err=True)
         return exit_code(carried.interrupted)
-    return conclude(carried.report, None if fail_on == "never" else Severity[fail_on.upper()])
+    return conclude(carried.report, None if told.fail_on == "never" else Severity[told.fail_on.upper()])
 
 
 def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
@@ -161,11 +170,11 @@ def warn_of_short_key(settings: Settings) -> None:
         )
 
 
-def _deliver(report: Report, out: Path, json: str | None, transcripts: Path, *, redacted: bool) -> None:
-    if json is not None:
-        write_json(json_format.to_json(report), json, private=True)
-    if json != "-":
-        terminal.print_report(report, plain_console())
+def _deliver(report: Report, out: Path, told: Wanted, transcripts: Path, *, redacted: bool) -> None:
+    if told.json is not None:
+        write_json(json_format.to_json(report), told.json, private=True)
+    if told.json != "-":
+        (print_report if told.verbose else print_brief)(report, plain_console())
         say(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")
         values = "no true values in its reports" if redacted else "true values in its reports"
         say(f"{out} holds {values}, the run's key, and what every party had: keep it as you keep the data")

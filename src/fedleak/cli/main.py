@@ -36,6 +36,7 @@ def about_a_table(command: Callable[..., object]) -> Callable[..., object]:
 
 
 json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
+verbose_option = click.option("--verbose/--no-verbose", help="Print every attack, not the verdict alone.")
 
 
 class InOrder(click.Group):
@@ -89,6 +90,7 @@ def app(context: click.Context) -> None:
     type=click.IntRange(min=1),
     help="MB that one attempt may take beyond its view; more is a finding that says so.",
 )
+@verbose_option
 @click.option("--resume", type=PATH, help="Go on with an audit that was ended: the folder that it wrote to.")
 @click.pass_context
 def audit(
@@ -107,6 +109,7 @@ def audit(
     in_process: bool,
     attack_timeout: float | None,
     attack_memory: int | None,
+    verbose: bool,
     resume: Path | None,
     **wishes: Any,
 ) -> ExitCode:
@@ -116,14 +119,15 @@ def audit(
     "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
     """
     from fedleak.auditing.own_table import Wishes
-    from fedleak.cli.audit import MB, audit_command, begun_order, wishes_about
+    from fedleak.cli.audit import MB, Wanted, audit_command, begun_order, wishes_about
     from fedleak.core.whole.randomness import RunKey
     from fedleak.report.finding_journal import Order
 
+    told = Wanted(json=json, fail_on=fail_on, verbose=verbose)
     if resume is not None:
         _refuse_beside_resume(context)
         order, key = begun_order(resume)
-        return audit_command(order, resume, json, fail_on, key, resumed=True)
+        return audit_command(order, resume, told, key, resumed=True)
     order = Order(
         by_command=True,
         scenario=_text(scenario),
@@ -137,7 +141,7 @@ def audit(
         attack_seconds=attack_timeout,
         attack_bytes=None if attack_memory is None else attack_memory * MB,
     )
-    return audit_command(order, out, json, fail_on, None if run_key is None else RunKey.from_text(run_key))
+    return audit_command(order, out, told, None if run_key is None else RunKey.from_text(run_key))
 
 
 def _text(path: Path | None) -> str | None:
@@ -148,10 +152,12 @@ def _refuse_beside_resume(context: click.Context) -> None:
     """What was asked stands in the journal; only what is made of the findings can be chosen anew."""
     given = click.core.ParameterSource.COMMANDLINE
     beside = [name for name in context.params if context.get_parameter_source(name) is given]
-    wrong = sorted(name for name in beside if name not in ("resume", "json", "fail_on"))
+    wrong = sorted(name for name in beside if name not in ("resume", "json", "fail_on", "verbose"))
     if wrong:
         named = ", ".join(wrong).replace("_", "-")
-        raise click.UsageError(f"--resume must stand with --json and --fail-on alone; got {named} as well", context)
+        raise click.UsageError(
+            f"--resume must stand with --json, --fail-on and --verbose alone; got {named} as well", context
+        )
 
 
 @app.command()
@@ -260,14 +266,15 @@ def _split(names: tuple[str, ...]) -> tuple[str, ...]:
 @click.argument("source", type=PATH)
 @click.option("--html", type=PATH, help="Write the page here.")
 @click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
-def report(source: Path, html: Path | None, redact: bool) -> None:
+@verbose_option
+def report(source: Path, html: Path | None, redact: bool, verbose: bool) -> None:
     """Render a report again, without running anything again.
 
     SOURCE: A report.json that an audit wrote, or its folder.
     """
     from fedleak.cli.show import report_command
 
-    report_command(source, html, redact)
+    report_command(source, html, redact, verbose)
 
 
 @app.command()

@@ -68,14 +68,16 @@ def _row(plugin: Any, distribution: str) -> dict[str, Any]:
     }
 
 
-def report_command(source: Path, html: Path | None, redact: bool) -> None:
+def report_command(source: Path, html: Path | None, redact: bool, verbose: bool) -> None:
     from fedleak.door.reports import load_report
     from fedleak.report import html as page
-    from fedleak.report import json_format, terminal
+    from fedleak.report import json_format
+    from fedleak.report.brief import print_brief
+    from fedleak.report.terminal import print_report
 
     found = load_report(source)
     if redact:
         found = json_format.redact(found)
-    terminal.print_report(found, plain_console())
+    (print_report if verbose else print_brief)(found, plain_console())
     if html is not None:
         page.write(found, html)
