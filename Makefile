@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 N_WORKERS ?= 2
 
-.PHONY: audit test lint types contracts check nightly faults results clean
+.PHONY: audit test lint types contracts check nightly faults frameworks results clean
 
 audit: $(VENV)/.installed
 	$(BIN)/fedleak audit --out fedleak-audit
@@ -38,6 +38,10 @@ nightly: $(VENV)/.installed-dev
 # Ends audits in every way that we know of, and writes docs/reliability.md
 faults: $(VENV)/.installed-dev
 	$(BIN)/python scripts/faults.py
+
+# Makes every framework's environment (gigabytes, minutes), and tries captures from installation to leak
+frameworks: $(VENV)/.installed-dev
+	FEDLEAK_FRAMEWORK_TESTS=1 $(BIN)/python -m pytest -n 0 tests/frameworks
 
 # Hours: every committed experiment again, or some: make results ONLY="hu2022/fig4 li2021/fig7"
 results: $(VENV)/.installed-dev

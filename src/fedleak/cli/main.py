@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fedleak.cli.capture import capture
 from fedleak.cli.output import told
 from fedleak.cli.signals import listen
 from fedleak.cli.spelt_out import spell_out
@@ -158,6 +159,9 @@ def _refuse_beside_resume(context: click.Context) -> None:
         raise click.UsageError(
             f"--resume must stand with --json, --fail-on and --verbose alone; got {named} as well", context
         )
+
+
+app.add_command(capture)
 
 
 @app.command()

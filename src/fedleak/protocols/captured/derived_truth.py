@@ -23,6 +23,7 @@ from fedleak.models.interpret import interpret
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
 from fedleak.protocols.captured.holdings import rows_sent
+from fedleak.protocols.captured.tree_truth import of_trees
 from fedleak.protocols.linear.linear_outcome import RoundLog, gram_secrets, weight_secrets
 from fedleak.protocols.linear.vocabulary import BATCH, RESIDUALS, WEIGHTS, LinearFacts
 from fedleak.protocols.prediction.vocabulary import CONFIDENCES, MODEL, REQUEST
@@ -39,6 +40,7 @@ def derived_truth(given: Truth | None, captured: Captured) -> Truth:
         derived |= _of_rows(holders)
     else:
         derived |= _of_columns(parties, captured)
+    derived |= of_trees(given, captured)
     served = given.served or _served(parties, captured)
     # What the truth says itself comes first, but for features of which only some rows were predicted.
     return Truth({**derived, **given.secrets, **_of_predicted(given, captured)}, served, complete=False)

@@ -1,0 +1,50 @@
+"""Processes that end with us: each is a group of its own, and the group is ended by its id, whatever happens here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from fedleak.core.errors import RunError
+
+GRACE_SECONDS = 5.0
+
+
+def run_to_end(
+    command: Sequence[str], *, what: str, seconds: float, log: Path, cwd: Path, env: Mapping[str, str] | None = None
+) -> int:
+    """Its exit code. What it prints goes to ``log``. It holds a pipe from us: when that closes, it ends as well."""
+    with log.open("wb") as out:
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=out, stderr=out, cwd=cwd, env=env, start_new_session=True
+        )
+        try:
+            return child.wait(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise RunError(f"{what} must end within {seconds:g} seconds; it was ended") from error
+        finally:
+            end_group(child)
+
+
+def end_group(child: subprocess.Popen[bytes]) -> None:
+    """The child and whatever it started; asked first, then ended."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, how)
+        if how is signal.SIGTERM and child.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_SECONDS)
+    if child.stdin is not None:
+        with suppress(OSError):
+            child.stdin.close()
+    child.wait()
+
+
+def last_line(log: Path) -> str:
+    """What a process said last; for one line about its failure."""
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"

@@ -1,0 +1,178 @@
+"""Captures that fail: one line, nothing half-written, no process left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedleak.core.errors import ExitCode, InputError, RunError, UnknownNameError
+from fedleak.data import DataSpec
+from fedleak.frameworks import FRAMEWORKS
+from fedleak.frameworks.capturing import Wanted, captured
+from fedleak.frameworks.children import run_to_end
+from fedleak.frameworks.environment import HOME, MARKER, place_of, ready
+from fedleak.frameworks.job import Job, check_version
+from fedleak.frameworks.recipe import check_python, recipe_of
+
+XGBOOST = recipe_of("xgboost")
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """An environment that passes for a complete one; its Python does what a test says."""
+    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    place = place_of(XGBOOST)
+
+    def made(text: str) -> Path:
+        (place / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+        script(place / "bin" / "python", text)
+        (place / MARKER).write_text("")
+        return tmp_path / "out"
+
+    return made
+
+
+def wanted(out: Path, **changes) -> Wanted:
+    spec = DataSpec(source="sklearn:iris", task="multiclass", scaling="none", max_rows=30)
+    return replace(Wanted(XGBOOST, spec, XGBOOST.options, 0.5, 0, out), **changes)
+
+
+def gone(number: int) -> bool:
+    """Within a moment; a process that its parent has not asked about yet is over as well."""
+    for _ in range(100):
+        with suppress(OSError):
+            if Path(f"/proc/{number}/stat").read_text().split()[2] != "Z":
+                time.sleep(0.05)
+                continue
+        return True
+    return False
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def test_a_training_that_fails_leaves_nothing(fake):
+    out = fake('echo "no such thing" > "$4/error.txt"; exit 3')
+    with pytest.raises(RunError, match=r"the training with XGBoost 3\.2\.0 failed: no such thing"):
+        captured(wanted(out), silent)
+    assert not out.exists()
+
+
+def test_a_training_that_captures_nothing_is_told(fake):
+    out = fake("echo all is well")
+    with pytest.raises(RunError, match="ended without a capture: all is well"):
+        captured(wanted(out), silent)
+    assert not out.exists()
+
+
+def test_a_training_that_does_not_end_is_ended_with_what_it_started(fake, tmp_path):
+    out = fake(f"sleep 600 & echo $! > {tmp_path}/child; wait")
+    with pytest.raises(RunError, match=r"must end within 0\.5 seconds"):
+        captured(wanted(out, recipe=replace(XGBOOST, limit_seconds=0.5)), silent)
+    assert gone(int((tmp_path / "child").read_text()))
+    assert not out.exists()
+
+
+def test_an_interrupted_capture_leaves_no_process_and_no_folder(fake, tmp_path):
+    out = fake(f"sleep 600 & echo $! > {tmp_path}/child; wait")
+    command = [sys.executable, "-m", "fedleak", "capture", "xgboost", "--data", "sklearn:iris", "--task", "multiclass"]
+    child = subprocess.Popen([*command, "--out", str(out)], stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        for _ in range(600):
+            if (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip():
+                break
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
+    assert gone(int((tmp_path / "child").read_text()))
+    assert not out.exists()
+
+
+def test_a_folder_that_is_there_is_not_written_over(fake):
+    out = fake("exit 1")
+    (out / "capture").mkdir(parents=True)
+    with pytest.raises(InputError, match="capture"):
+        captured(wanted(out), silent)
+
+
+def test_a_framework_that_does_not_install_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv(HOME, str(tmp_path))
+    python = script(
+        tmp_path / "python", 'if [ "$1" = -c ]; then echo 3.11.7; else echo "no room on the disk"; exit 1; fi'
+    )
+    with pytest.raises(RunError, match=r"XGBoost 3\.2\.0 could not be installed: no room on the disk"):
+        ready(XGBOOST, python, silent)
+    assert not place_of(XGBOOST).exists()
+
+
+def test_size_and_time_are_said_before_an_environment_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv(HOME, str(tmp_path))
+    python = script(tmp_path / "python", 'if [ "$1" = -c ]; then echo 3.11.7; else exit 1; fi')
+    said: list[str] = []
+    with pytest.raises(RunError):
+        ready(XGBOOST, python, said.append)
+    assert f"about {XGBOOST.megabytes} MB and {XGBOOST.install_seconds} seconds" in said[0]
+
+
+@pytest.mark.parametrize("version", ["3.10.14", "3.14.0"])
+def test_the_python_is_checked_to_the_patch(version):
+    with pytest.raises(InputError, match=rf"Python must be from 3\.11\.0 on and below 3\.14\.0 .* got {version}"):
+        check_python(XGBOOST, version)
+    check_python(XGBOOST, "3.11.7")
+
+
+def test_what_is_no_python_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv(HOME, str(tmp_path))
+    with pytest.raises(InputError, match="must be a Python interpreter"):
+        ready(XGBOOST, tmp_path / "nothing", silent)
+
+
+def test_another_version_is_refused():
+    job = Job(Path(), "3.2.0", 0, {}, ())
+    check_version(job, "3.2.0", "XGBoost")
+    with pytest.raises(RuntimeError, match=r"XGBoost must be version 3\.2\.0, whose messages are known; got 3\.3\.0"):
+        check_version(job, "3.3.0", "XGBoost")
+
+
+def test_settings_are_those_of_the_recipe():
+    assert XGBOOST.chosen(["depth=3"]) == {**XGBOOST.options, "depth": 3}
+    with pytest.raises(UnknownNameError, match=r"Did you mean .depth"):
+        XGBOOST.chosen(["dept=3"])
+    with pytest.raises(InputError, match="depth must be a int; got 'deep'"):
+        XGBOOST.chosen(["depth=deep"])
+    with pytest.raises(UnknownNameError, match="unknown framework 'xgbost'"):
+        recipe_of("xgbost")
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_every_recipe_locks_its_framework(name):
+    recipe = recipe_of(name)
+    assert f"{recipe.package}=={recipe.version}" in recipe.lock.splitlines()
+    assert all("==" in line for line in recipe.lock.splitlines() if line)
+
+
+def test_the_end_of_a_child_is_its_exit_code(tmp_path):
+    command = [sys.executable, "-c", "import sys; sys.exit(4)"]
+    code = run_to_end(command, what="it", seconds=60, log=tmp_path / "log", cwd=tmp_path)
+    assert code == ExitCode.INCONCLUSIVE == 4

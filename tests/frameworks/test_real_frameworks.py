@@ -1,0 +1,63 @@
+"""Real frameworks, from their installation to the leak: minutes, so behind a switch (``make frameworks``)."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
+from fedleak.attacks.boosting.sample_gradients import SampleGradients
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.view import View
+from fedleak.data import DataSpec
+from fedleak.frameworks.capturing import Wanted, captured
+from fedleak.frameworks.recipe import recipe_of
+from fedleak.storage.capture_and_truth import load_capture, load_truth
+
+SWITCH = "FEDLEAK_FRAMEWORK_TESTS"
+pytestmark = pytest.mark.skipif(
+    os.environ.get(SWITCH) != "1", reason=f"real frameworks are tried where {SWITCH}=1 (make frameworks)"
+)
+RNG = np.random.default_rng(0)
+
+
+def trained(out, name, task, source, *given):
+    recipe = recipe_of(name)
+    spec = DataSpec(source=source, task=task, scaling=recipe.scaling, max_rows=200)
+    folders = captured(Wanted(recipe, spec, recipe.chosen(given), 0.5, 1, out), print)
+    return load_capture(folders[0]), load_truth(folders[1])
+
+
+def guess(attack, capture, party, kind, owner):
+    view = View(
+        (party,),
+        Secret(kind, owner),
+        capture.transcript.facts,
+        capture.transcript.concerning(frozenset({party})),
+        {party: capture.locals.get(party, ())},
+    )
+    return attack().run(view, rng=RNG)
+
+
+@pytest.mark.parametrize(
+    ("task", "source"),
+    [("binary", "sklearn:breast_cancer"), ("multiclass", "sklearn:wine"), ("regression", "sklearn:diabetes")],
+)
+def test_xgboost(tmp_path, task, source):
+    capture, truth = trained(tmp_path / "out", "xgboost", task, source, "rounds=5", "depth=4")
+    labels = truth.of(Secret(SecretKind.LABELS, "bank")).values[:, 0]
+    for party in ("fintech", "aggregator"):
+        found = guess(SampleGradients, capture, party, SecretKind.LABELS, "bank").values[:, 0]
+        assert np.abs(found - labels).max() <= 1e-4 * np.ptp(labels)
+    for party, owner in (("fintech", "bank"), ("bank", "fintech"), ("aggregator", "fintech")):
+        cells = truth.of(Secret(SecretKind.FEATURES, owner))
+        ranges = guess(OfferedIntervals, capture, party, SecretKind.RANGES, owner)
+        own = cells.values[np.searchsorted(cells.ids, ranges.ids)]
+        assert ((ranges.intervals[..., 0] <= own) & (own <= ranges.intervals[..., 1])).all()
+        kept = next(record.value for record in capture.locals[owner] if record.name == "splits").values
+        told = guess(OfferedThresholds, capture, party, SecretKind.THRESHOLDS, owner)
+        assert {(*map(int, row), float(value)) for row, value in zip(told.ids, told.values[:, 0], strict=True)} == {
+            (int(tree), int(node), float(threshold)) for tree, node, _, threshold, _ in kept
+        }
