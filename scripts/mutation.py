@@ -39,6 +39,7 @@ MAP = Path(__file__).with_name("mutation_tests.toml")
 LIST = Path(__file__).with_name("named_mutants.toml")
 NAMED = "named"
 SEED, NUMBER, LEAST = 20_261_116, 300, 0.85
+NO_TIMES: Mapping[str, float] = {}
 PRELOADED = ("numpy", "scipy.optimize", "scipy.stats", "scipy.linalg", "hypothesis", "gmpy2", "pytest", "flint")
 
 
@@ -104,7 +105,7 @@ class Copy:
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         compileall.compile_dir(folder / "src", quiet=1, invalidation_mode=mode)
 
-    def outcome(self, target: Target, source: str | None, order: Sequence[str] = ()) -> Outcome:
+    def outcome(self, target: Target, source: str | None, known: Mapping[str, float] = NO_TIMES) -> Outcome:
         """What the tests say with another source of the module; with None, of the tree as it is."""
         path = self.folder / target.path.relative_to(ROOT)
         cached = Path(importlib.util.cache_from_source(str(path)))
@@ -113,29 +114,29 @@ class Copy:
             if source is not None:
                 cached.unlink()
                 path.write_text(source, encoding="utf-8")
-            return in_child(self.folder, target.tests, order)
+            return in_child(self.folder, target.tests, known)
         finally:
             path.write_text(text, encoding="utf-8")
             cached.write_bytes(code)
 
 
 Row = dict[str, object]
-Noticed = Mapping[tuple[str, str], Row]  # by module and change
+Noticed = Mapping[tuple[object, object, object], Row]  # by module, line and change
 
 
 def measured(copy: Copy, choice: Sequence[tuple[Target, Mutant]], noticed: Noticed) -> Iterator[Row]:
-    """One row a mutant. Before the first of a group of tests they must pass, and are put in order of their time."""
-    orders: dict[tuple[str, ...], Sequence[str]] = {}
+    """One row a mutant. Before the first of a group of tests they must pass, and their times are taken."""
+    times: dict[tuple[str, ...], Mapping[str, float]] = {}
     for number, (target, edit) in enumerate(choice, 1):
-        if (edit.module, edit.change) in noticed:
-            yield noticed[edit.module, edit.change]
+        if (edit.module, edit.line, edit.change) in noticed:
+            yield noticed[edit.module, edit.line, edit.change]
             continue
-        if target.tests not in orders:
+        if target.tests not in times:
             plain = copy.outcome(target, None)
             if plain.word != "survived":
                 raise SystemExit(f"the tests of {target.module} must pass before a mutant is tried; got {plain}")
-            orders[target.tests] = sorted(plain.seconds, key=lambda test: plain.seconds[test])
-        found = copy.outcome(target, edit.source, orders[target.tests])
+            times[target.tests] = plain.seconds
+        found = copy.outcome(target, edit.source, times[target.tests])
         print(f"{number:4} {found.word:9} {edit.module}:{edit.line} {edit.change}", flush=True)
         told = {"line": edit.line, "kind": edit.kind, "change": edit.change, "outcome": found.word, "by": found.by}
         yield {"package": target.package, "module": edit.module, **told}
@@ -152,7 +153,7 @@ def rows_before() -> list[Row]:
 def noticed_in(rows: Sequence[Row]) -> Noticed:
     """What need not be tried again as long as tests are only added."""
     noticed = [row for row in rows if row["outcome"] in ("failed", "endless")]
-    return {(str(row["module"]), str(row["change"])): row for row in noticed}
+    return {(row["module"], row["line"], row["change"]): row for row in noticed}
 
 
 def with_equivalents(rows: Sequence[dict[str, object]], known: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:

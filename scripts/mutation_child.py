@@ -9,15 +9,16 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 
 import pytest
 
 SLOW = 1.5  # CPU seconds: a test that takes longer is left out
-CPU_LIMIT = 30  # seconds of a child: an edit that makes a loop endless is noticed
+CPU_LIMIT = 30  # seconds beyond three times what the tests take: an edit that makes a loop endless is noticed
 MEMORY_LIMIT = 6 * 2**30
 CLOCK_LIMIT = 1800.0
 # Plugins that are loaded before the fork have no rewritten asserts, which pytest would take for a mistake.
@@ -33,14 +34,14 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def in_child(folder: Path, tests: Sequence[str], order: Sequence[str]) -> Outcome:
-    """Runs the tests of a tree. With an order: those of it that are not slow, one after the other, to the first that
-    fails; without one: all of them, to learn their times."""
+def in_child(folder: Path, tests: Sequence[str], known: Mapping[str, float]) -> Outcome:
+    """Runs the tests of a tree. With known times: the tests that have one, the fast ones first, to the first that
+    fails; without: all of them, to learn the times of those that are not slow."""
     answer = folder / "outcome.json"
     answer.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        _run(folder, tests, order, answer)
+        _run(folder, tests, known, answer)
     if not _waited(child):
         return Outcome("endless", "no end within the limit")
     if not answer.exists():
@@ -65,15 +66,15 @@ def _waited(child: int) -> bool:
 class Watcher:
     """Puts tests in order, leaves slow ones out, notes times and the first failure."""
 
-    def __init__(self, order: Sequence[str]) -> None:
-        self._order = {test: place for place, test in enumerate(order)}
+    def __init__(self, known: Mapping[str, float]) -> None:
+        self._known = known
         self.by = ""
         self.seconds: dict[str, float] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self._order:
-            items[:] = [item for item in items if item.nodeid in self._order]
-            items.sort(key=lambda item: self._order[item.nodeid])
+        if self._known:
+            items[:] = [item for item in items if item.nodeid in self._known]
+            items.sort(key=lambda item: self._known[item.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -91,20 +92,21 @@ class Watcher:
         self.by = self.by or (f"import of {report.nodeid}" if report.failed else "")
 
 
-def _run(folder: Path, tests: Sequence[str], order: Sequence[str], answer: Path) -> None:
+def _run(folder: Path, tests: Sequence[str], known: Mapping[str, float], answer: Path) -> None:
     """Never returns: what the parent has open stays as it is."""
     os.setpgid(0, 0)
-    if order:
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT))
+    if known:
+        limit = CPU_LIMIT + ceil(3 * sum(known.values()))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
         sys.dont_write_bytecode = True  # of an edited module it would be taken for the true one's
     gc.freeze()
     os.chdir(folder)
     sys.path.insert(0, str(folder / "src"))
     os.environ["PYTHONPATH"] = str(folder / "src")
-    watcher, code = Watcher(order), -1
+    watcher, code = Watcher(known), -1
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        stop = ("-x",) if order else ()
+        stop = ("-x",) if known else ()
         try:
             code = int(pytest.main([*OPTIONS, *stop, *tests], plugins=[watcher]))
         except BaseException as error:

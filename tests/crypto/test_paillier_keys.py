@@ -7,6 +7,7 @@ import pytest
 
 from fedleak.core.errors import FileFormatError, InputError, KeySizeError
 from fedleak.core.payload import Array, IntegerArray, Payload, Scalar, Tree
+from fedleak.crypto.cipher import MAX_KEY_BITS
 from fedleak.crypto.paillier_cipher import PaillierPrivateKey, prime_pair
 from fedleak.crypto.sealed import SealedPrivateKey
 from fedleak.crypto.sent_keys import private_key_from_payload, public_key_from_payload
@@ -56,6 +57,7 @@ def hostile_public(honest: Tree, n: int) -> dict[str, Payload]:
         "two moduli": changed(honest, modulus=IntegerArray.from_ints([n, n], 64)),
         "no modulus": changed(honest, modulus=IntegerArray.from_ints([], 64)),
         "an even modulus": changed(honest, modulus=integer(n + 1)),
+        "an even modulus beside a unit": changed(honest, modulus=integer(1 << 1023), generator=integer(3)),
         "a prime modulus": changed(honest, modulus=integer(int(prime_pair(1024)[0]))),
         "a zero modulus": changed(honest, modulus=integer(0)),
         "a tiny modulus": changed(honest, modulus=integer(15)),
@@ -67,6 +69,14 @@ def hostile_public(honest: Tree, n: int) -> dict[str, Payload]:
         "generator beyond n squared": changed(honest, generator=integer(n * n + 1)),
         "an endless generator": changed(honest, generator=integer(5, 1 << 20)),
     }
+
+
+def test_a_modulus_may_be_written_in_as_many_bytes_as_the_largest_has(paillier: PaillierPrivateKey) -> None:
+    n, most = paillier.public.modulus, MAX_KEY_BITS // 8
+    padded = [changed(paillier.public.to_payload(), modulus=integer(n, width)) for width in (most, most + 1)]
+    assert public_key_from_payload(padded[0], allow_small_keys=True).modulus == n
+    with pytest.raises(InputError, match="at most"):
+        public_key_from_payload(padded[1], allow_small_keys=True)
 
 
 def test_hostile_public_keys_raise_one_clear_error(paillier: PaillierPrivateKey) -> None:

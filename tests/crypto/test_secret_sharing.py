@@ -34,6 +34,12 @@ def test_fewer_shares_fit_every_secret():
         assert combine([share, other], 2) == secret
 
 
+def test_shares_are_drawn_anew_and_none_shows_the_secret():
+    first, again = ({share.value for share in split(7, 4, 2)} for _ in range(2))
+    assert len(first | again) == 8
+    assert 7 not in first | again
+
+
 def test_too_few_repeated_or_wrong_shares_are_refused():
     shares = split(2**300, 5, 3)
     with pytest.raises(CryptoError, match="3 different shares"):
