@@ -9,6 +9,7 @@ from fedleak.papers.jin2021.cafe_run import PictureCase, grey_psnr, picture_fede
 from fedleak.papers.jin2021.fully_connected_tables import SPECS, _federation
 from fedleak.papers.jin2021.printed import CIFAR, LINNAEUS, MNIST, TABLE_2
 from fedleak.papers.jin2021.recovered_pictures import Table2, Table3, Table6, Table7, _row
+from fedleak.trial.measured_journal import MeasuredJournal
 
 pytest.importorskip("torch")
 
@@ -19,7 +20,7 @@ def test_linnaeus_is_marked_and_never_run(experiment) -> None:
     missing = [(setting, case, printed) for setting, case, printed in planned if setting["dataset"] == LINNAEUS]
     assert missing
     for setting, case, printed in missing:
-        row = _row(setting, case, printed)
+        row = _row(setting, case, printed, MeasuredJournal())
         assert isinstance(row, Row)
         assert row.measured == {"psnr": None}
         assert row.note == "the data set is not available"
@@ -37,7 +38,7 @@ def test_the_full_table_2_has_the_paper_s_sizes() -> None:
 def test_pictures_come_out_far_above_grey() -> None:
     case = PictureCase(MNIST, n_rows=4, batch_size=1, n_steps=40)
     assert len(picture_federation(case, 0).parties) == 5
-    found = picture_figures(case, seed=0)
+    found = picture_figures(case, 0, MeasuredJournal())
     assert found["psnr"] > grey_psnr(case) + 6
     assert found["parts"] == 16
 

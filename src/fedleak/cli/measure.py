@@ -16,16 +16,20 @@ from fedleak.core.errors import ExitCode, InputError, UnknownNameError, listed, 
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json
 from fedleak.papers.panels import check_picture, draw
+from fedleak.trial.measured_journal import MeasuredJournal
 
 
 def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
     _check_is_no_paper(name)
     experiment = EXPERIMENTS.get(name)()
     _check_targets(experiment, json, picture)
+    kept = MeasuredJournal(_journal_beside(json))
     with Bar() as bar:
-        result = reproduce(experiment, quick=quick, progress=bar)
+        result = reproduce(experiment, quick=quick, progress=bar, kept=kept)
     if json is not None:
         write_json(result_json(result), json)
+    if result.complete:
+        kept.remove()
     if json != "-":
         plain_console().print(_table(result.rows))
         click.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.cpu_seconds:.1f} s of CPU time")
@@ -38,6 +42,11 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
     if picture is not None:
         draw(experiment.panels(result.rows), picture)
     return ExitCode.DONE
+
+
+def _journal_beside(json: str | None) -> Path | None:
+    """Pieces of a long run; the same command goes on with them."""
+    return None if json is None or json == "-" else Path(f"{json}.journal")
 
 
 def _check_is_no_paper(name: str) -> None:

@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import ClassVar
 
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 from fedleak.trial.provenance import code_state, one_thread, provenance
 from fedleak.trial.spent import cpu_seconds
@@ -78,6 +80,11 @@ class Experiment(ABC):
     # Settings of the run that somebody chose by the victim's true rows, a sentence each: no attacker could.
     from_true_rows: ClassVar[tuple[str, ...]] = ()
 
+    @cached_property
+    def kept(self) -> MeasuredJournal:
+        """Of the pieces of a long run that are measured already; ``reproduce`` may bring one with a file."""
+        return MeasuredJournal()
+
     @abstractmethod
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         """The seeds over which figures are averaged: fixed beforehand, all of them reported."""
@@ -108,9 +115,14 @@ class Result:
     from_true_rows: tuple[str, ...] = ()
 
 
-def reproduce(experiment: Experiment, *, quick: bool, progress: Progress) -> Result:
-    """Run an experiment, on one thread; Ctrl-C ends it with the rows that there are."""
-    began, code = cpu_seconds(), code_state()
+def reproduce(
+    experiment: Experiment, *, quick: bool, progress: Progress, kept: MeasuredJournal | None = None
+) -> Result:
+    """Run an experiment, on one thread; Ctrl-C ends it with the rows that there are. ``kept`` has what an earlier run
+    measured, of those experiments that can go on."""
+    if kept is not None:
+        experiment.kept = kept
+    began, code = cpu_seconds() - experiment.kept.earlier_seconds, code_state()
     rows: list[Row] = []
     complete = True
     with one_thread():

@@ -7,14 +7,17 @@ attack does not tell counts as grey.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fedleak.attacks.networks.gradient_separation import GradientSeparation
+from fedleak.attacks.networks.input_matching import N_STEPS
 from fedleak.attacks.networks.picture_separation import PictureSeparation
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
@@ -32,6 +35,7 @@ from fedleak.protocols.networks.network_settings import FOR_PICTURES, CutSetting
 from fedleak.protocols.networks.vocabulary import SHUFFLED
 from fedleak.storage.capture_and_truth import DiskSink
 from fedleak.theory.batch_separation import batches_for_spans
+from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.play import Played, play
 
 SERVER = "server"
@@ -49,7 +53,11 @@ class PictureCase:
     batch_size: int
     side: int = 2  # workers from top to bottom, and from left to right
     learning_rate: float | None = None  # None: parameters stay as they were drawn
-    n_steps: int = 600
+    n_steps: int = N_STEPS
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        return tuple(f"worker {number + 1}" for number in range(self.side**2))
 
     @property
     def n_batches(self) -> int:
@@ -63,9 +71,8 @@ def server_party() -> Party:
 
 def picture_federation(case: PictureCase, seed: int) -> Federation:
     images = load_images(SOURCES[case.dataset], max_rows=case.n_rows)
-    names = tuple(f"worker {number + 1}" for number in range(case.side**2))
-    grid = ByPatches(names, case.side, case.side)
-    parties = split_images(images, grid, labels_at=names[0], rng=np.random.default_rng(seed))
+    grid = ByPatches(case.workers, case.side, case.side)
+    parties = split_images(images, grid, labels_at=case.workers[0], rng=np.random.default_rng(seed))
     settings = CutSettings(
         rounds=case.n_batches,
         batch_size=case.batch_size,
@@ -88,24 +95,42 @@ def played(federation: Federation, seed: int) -> Iterator[Played]:
             found.end()
 
 
-def picture_figures(case: PictureCase, seed: int) -> Figures:
-    """PSNR over all workers' pixels, as the paper pools it, with what stands behind it."""
-    attack = PictureSeparation(n_steps=case.n_steps)
-    with played(picture_federation(case, seed), seed) as run:
-        answers = [_answer(run, attack, SecretKind.IMAGES, party.name) for party in run.federation.parties[:-1]]
-    off = np.concatenate([np.abs(np.clip(np.nan_to_num(g, nan=GREY), 0, 1) - t).ravel() for g, t, _ in answers])
-    each = np.concatenate([_errors_of_each(guess, true) for guess, true, _ in answers])
-    told = [evidence for _, _, evidence in answers]
-    untold = sum(float(np.isnan(guess).reshape(len(guess), -1).any(axis=1).sum()) for guess, _, _ in answers)
+def picture_figures(case: PictureCase, seed: int, kept: MeasuredJournal) -> Figures:
+    """PSNR over all workers' pixels, as the paper pools it, with what stands behind it; a worker is a piece."""
+    keys = [{"case": asdict(case), "seed": seed, "worker": name} for name in case.workers]
+    if any(kept.of(key) is None for key in keys):
+        with played(picture_federation(case, seed), seed) as run:
+            for key, name in zip(keys, case.workers, strict=True):
+                kept.measured(key, partial(_worker_figures, run, PictureSeparation(n_steps=case.n_steps), name))
+    return pooled_figures([kept.of(key) for key in keys])
+
+
+def pooled_figures(found: Sequence[Mapping[str, Any]]) -> Figures:
+    """Over the parts of all workers. A part that is not told counts as grey; ``psnr_told`` is over the others."""
+    each = np.concatenate([one["errors"] for one in found])
+    told = np.concatenate([one["told"] for one in found]).astype(bool)
     return {
-        "psnr": float(decibels(np.mean(off**2))),
+        "psnr": float(decibels(each.mean())),
+        "psnr_told": float(decibels(each[told].mean())) if told.any() else None,
         "psnr_each_median": float(np.median(decibels(each))),
-        "exact_pixels": float(np.mean(off <= HALF_LEVEL)),
+        "exact_pixels": float(np.mean([one["exact"] for one in found])),
         "parts_below_30_db": float((decibels(each) < 30).sum()),
-        "parts_not_told": untold,
-        "parts_that_fit": float(sum(one["pictures that fit"] for one in told)),
+        "parts_not_told": float((~told).sum()),
+        "parts_that_fit": float(sum(one["fit"] for one in found)),
         "parts": float(len(each)),
-        "largest_expected_h_error": float(max(one["largest expected relative error"] for one in told)),
+        "largest_expected_h_error": float(max(one["expected_h_error"] for one in found)),
+    }
+
+
+def _worker_figures(run: Played, attack: Attack, owner: str) -> dict[str, Any]:
+    guess, true, evidence = _answer(run, attack, SecretKind.IMAGES, owner)
+    off = np.abs(np.clip(np.nan_to_num(guess, nan=GREY), 0, 1) - true).reshape(len(true), -1)
+    return {
+        "errors": (off**2).mean(axis=1).tolist(),
+        "told": (~np.isnan(guess).reshape(len(guess), -1).any(axis=1)).tolist(),
+        "exact": float((off <= HALF_LEVEL).mean()),
+        "fit": evidence["pictures that fit"],
+        "expected_h_error": evidence["largest expected relative error"],
     }
 
 
@@ -150,8 +175,3 @@ def _answer(
         found[np.searchsorted(truth.ids, guess.ids)] = guess.values.reshape(len(guess.ids), *truth.values.shape[1:])
     numbers = {name: float(value) for name, value in guess.evidence.items() if isinstance(value, int | float)}
     return found, np.asarray(truth.values), numbers
-
-
-def _errors_of_each(guess: FloatArray, true: FloatArray) -> FloatArray:
-    off = np.clip(np.nan_to_num(guess, nan=GREY), 0, 1) - true
-    return np.asarray((off**2).reshape(len(off), -1).mean(axis=1))

@@ -15,6 +15,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Experiment, Row
 from fedleak.papers.jin2021.cafe_run import PictureCase, grey_psnr, picture_figures
 from fedleak.papers.jin2021.printed import DATASETS, FACES, LINNAEUS, MNIST, TABLE_2, TABLE_3, TABLE_6, TABLE_7
+from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 
 SEED = 0
@@ -29,7 +30,7 @@ class _Pictures(Experiment):
 
     sizes: ClassVar[tuple[int, int]] = (800, 40)  # rows and batch
     quick_sizes: ClassVar[tuple[int, int]] = (12, 3)
-    quick_steps: ClassVar[int] = 150
+    quick_steps: ClassVar[int] = 100
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (SEED,)
@@ -42,7 +43,7 @@ class _Pictures(Experiment):
         planned = self.plan(quick=quick)
         progress.begin(self.name, len(planned))
         for setting, case, printed in planned:
-            yield _row(setting, case, printed)
+            yield _row(setting, case, printed, self.kept)
             progress.advance()
 
     def case(self, dataset: str, *, quick: bool, **changes: int | float | None) -> PictureCase:
@@ -51,12 +52,12 @@ class _Pictures(Experiment):
         return PictureCase(dataset, **{"n_rows": n_rows, "batch_size": size, **steps, **changes})  # type: ignore[arg-type]
 
 
-def _row(setting: Setting, case: PictureCase | None, printed: float | None) -> Row:
+def _row(setting: Setting, case: PictureCase | None, printed: float | None, kept: MeasuredJournal) -> Row:
     paper = None if printed is None else {"psnr": printed}
     if case is None:
         note = NOT_AVAILABLE if setting.get("dataset") == LINNAEUS else NOT_RUN
         return Row(setting, {"psnr": None}, paper, note=note)
-    figures = picture_figures(case, SEED)
+    figures = picture_figures(case, SEED, kept)
     facts = {"rows": case.n_rows, "batch_size": case.batch_size, "batches": case.n_batches}
     return Row({**setting, **facts}, figures, paper, baseline={"psnr": grey_psnr(case)})
 
