@@ -46,6 +46,7 @@ def test_every_refusal_names_its_grounds():
         "boosting/sample_gradients.py",
         "boosting/threshold_search.py",
         "networks/cafe_printed.py",
+        "networks/embedding_course.py",
         "networks/gradient_factoring.py",
         "networks/gradient_labels.py",
         "networks/gradient_separation.py",

@@ -59,6 +59,8 @@ ATTACKS: Registry[Attack] = Registry(
             ("cosine-attack",),
         ),
         Entry("gradient-clustering", "fedleak.attacks.networks.gradient_labels:GradientClustering"),
+        Entry("embedding-gram", "fedleak.attacks.networks.embedding_gram:EmbeddingGram"),
+        Entry("embedding-gram-inversion", "fedleak.attacks.networks.embedding_gram:EmbeddingGramInversion"),
         Entry("average-inversion", "fedleak.attacks.inversion.average_inversion:AverageInversion"),
         Entry("equality-solving", "fedleak.attacks.predictions.equality_solving:EqualitySolving", ("esa",)),
         Entry(

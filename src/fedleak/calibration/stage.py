@@ -111,12 +111,14 @@ class Boosted:
 
 @dataclass(frozen=True)
 class Split:
-    """Small networks over a few batches; the top is linear."""
+    """Small networks over a few batches, or over one of all rows again and again."""
 
     changes: Mapping[str, object] = field(default_factory=dict)
+    one_batch: bool = False
 
     def __call__(self, n: int) -> Settings:
-        given = {"rounds": 20, "batch_size": min(n, 10), "batches": "shuffled", "bottom": ("linear 4",)}
+        size = n if self.one_batch else min(n, 10)
+        given = {"rounds": 20, "batch_size": size, "batches": "shuffled", "bottom": ("linear 4",)}
         return _settings("split-network", **{**given, "learning_rate": 0.1, **self.changes})
 
 

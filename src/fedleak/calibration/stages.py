@@ -226,6 +226,14 @@ STAGES = (
         sizes=GROWN,
     ),
     Stage(
+        "columns behind a split network",
+        ("embedding-gram", "embedding-gram-inversion"),
+        Vertical("split-network", BANK, n_own=3, n_hidden=2),
+        Split({"rounds": 5, "precision": "float64", "top": ("linear 8", "activation tanh")}, one_batch=True),
+        by(BANK, cells=0.3),
+        sizes=GROWN,
+    ),
+    Stage(
         "labels under bare ciphertexts",
         ("bare-ciphertexts",),
         Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),

@@ -59,6 +59,7 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("jin2021/theorem-2", "fedleak.theory.batch_separation:IndependentRowGradients"),
         Entry("fedleak/separable-batches", "fedleak.theory.batch_separation:SeparableBatches"),
         Entry("fedleak/embedding-signs", "fedleak.theory.embedding_signs:EmbeddingSigns"),
+        Entry("fedleak/embedding-steps", "fedleak.theory.embedding_steps:EmbeddingSteps"),
         Entry("luo2021/equality-threshold", "fedleak.theory.prediction_bounds:ExactEquations"),
     ],
 )

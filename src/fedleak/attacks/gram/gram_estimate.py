@@ -17,7 +17,7 @@ stop at one batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +52,16 @@ class GramEstimate:
 def estimate_gram(trajectory: Trajectory, width: int, rng: np.random.Generator) -> GramEstimate | NotIdentified:
     """By the recurring batch where there is one, else by all rows together."""
     solve = rank_aware_gram if trajectory.repeats else gram_of_all_rows
-    solution = solve(trajectory, width)
+    return graded(solve(trajectory, width), lambda: solve(trajectory.disturbed(rng), width))
+
+
+def graded(
+    solution: GramSolution | NotIdentified, again: Callable[[], GramSolution | NotIdentified]
+) -> GramEstimate | NotIdentified:
+    """With how far it can be trusted; ``again`` solves once more with the noise drawn anew."""
     if isinstance(solution, NotIdentified):
         return solution
-    others = _disturbed_factors(trajectory, width, solution, rng)
+    others = _disturbed_factors(solution, again)
     gram_error, cell_error = distances(solution.factor, others) if others else (float("inf"), float("inf"))
     if not gram_error < TRUSTED:
         return NotIdentified(
@@ -76,18 +82,15 @@ def estimate_gram(trajectory: Trajectory, width: int, rng: np.random.Generator) 
     )
 
 
-def _disturbed_factors(
-    trajectory: Trajectory, width: int, solution: GramSolution, rng: np.random.Generator
-) -> list[FloatArray]:
+def _disturbed_factors(solution: GramSolution, again: Callable[[], GramSolution | NotIdentified]) -> list[FloatArray]:
     """The answers when the noise is drawn once more, turned onto this one; none where that leaves no answer.
 
     An independent check of how large the noise is: what the solve left that no rows explain (an asymmetry, a rank
     too many) is compared with what the drawn noise adds to it. Where it is more, the answers are as much further off.
     """
-    solve = rank_aware_gram if trajectory.repeats else gram_of_all_rows
     factors, added = [], []
     for _ in range(N_DISTURBED):
-        other = solve(trajectory.disturbed(rng), width)
+        other = again()
         if isinstance(other, NotIdentified) or other.factor.shape != solution.factor.shape:
             return []
         factors.append(other.factor)
@@ -162,8 +165,6 @@ def naive_gram(trajectory: Trajectory) -> FloatArray:
 
 
 def rank_aware_gram(trajectory: Trajectory, width: int) -> GramSolution | NotIdentified:
-    from scipy.linalg import lstsq
-
     scores, residuals, rates = stacked(trajectory)
     m, n_rounds = scores.shape
     rank = min(width, m)
@@ -172,23 +173,43 @@ def rank_aware_gram(trajectory: Trajectory, width: int) -> GramSolution | NotIde
     basis, _, _ = np.linalg.svd(scores, full_matrices=True)
     basis = basis[:, :rank]
     moves, pushes = _update_sides(basis.T @ scores, basis.T @ residuals, rates, trajectory)
-    design = symmetric_design(pushes)
-    solution, _, design_rank, design_singular = lstsq(design, moves.ravel(), cond=1e-13)
-    n_unknown = rank * (rank + 1) // 2
-    if design_rank < n_unknown:
-        why = f"{n_rounds} rounds on the same batch give {design_rank} independent equations for {n_unknown} unknowns"
-        return NotIdentified(why, int(design_rank))
-    metric = np.zeros((rank, rank))
-    metric[np.triu_indices(rank)] = solution
-    metric = metric + np.triu(metric, 1).T
-    gram = basis @ metric @ basis.T
-    noise = trajectory.noise * float(np.sqrt(n_rounds * m)) / float(design_singular[-1])
-    factor, n_solid = factored(gram, width, noise)
+    metric = symmetric_metric(moves, pushes)
+    if isinstance(metric, NotIdentified):
+        return metric
+    noise = trajectory.noise * float(np.sqrt(n_rounds * m)) / metric.smallest
+    factor, n_solid = factored(basis @ metric.matrix @ basis.T, width, noise)
     last = trajectory.rounds[-1]
     end = scores[:, -1] * (1 - last.rate * trajectory.l2) - last.rate / m * (factor @ (factor.T @ residuals[:, -1]))
-    condition = float(design_singular[0] / design_singular[-1])
+    method = f"one recurring batch of {m} rows"
+    return GramSolution(factor, end, method, metric.condition, n_solid, metric.unexplained)
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricMetric:
+    """M with moves = M pushes, as far as a symmetric one can."""
+
+    matrix: FloatArray
+    condition: float
+    smallest: float  # singular value of the equations
+    unexplained: FloatArray
+
+
+def symmetric_metric(moves: FloatArray, pushes: FloatArray) -> SymmetricMetric | NotIdentified:
+    """By least squares in its upper triangle; (coordinates, updates) on both sides."""
+    from scipy.linalg import lstsq
+
+    rank, n_updates = pushes.shape
+    design = symmetric_design(pushes)
+    solution, _, design_rank, singular = lstsq(design, moves.ravel(), cond=1e-13)
+    n_unknown = rank * (rank + 1) // 2
+    if design_rank < n_unknown:
+        why = f"{n_updates} updates of the same batch give {design_rank} equations for {n_unknown} unknowns"
+        return NotIdentified(why, int(design_rank))
+    matrix = np.zeros((rank, rank))
+    matrix[np.triu_indices(rank)] = solution
+    matrix = matrix + np.triu(matrix, 1).T
     unexplained = moves.ravel() - design @ solution
-    return GramSolution(factor, end, f"one recurring batch of {m} rows", condition, n_solid, unexplained)
+    return SymmetricMetric(matrix, float(singular[0] / singular[-1]), float(singular[-1]), unexplained)
 
 
 def symmetric_design(pushes: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from fedleak.attacks.gram.gram_recovery import WITH_LABELS, answer_by_gram
 from fedleak.attacks.inversion.joint_knowledge import joint_cells, joint_weights
 from fedleak.attacks.inversion.rotation_problem import Anchor, RotationProblem
 from fedleak.attacks.inversion.rotation_solve import Inversion, column_errors, graded_guess, invert
-from fedleak.attacks.residuals.joint_victim import joint_victim
+from fedleak.attacks.residuals.joint_victim import JointVictim, joint_victim
 from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import IntArray
@@ -55,18 +55,23 @@ class FakeFeatureInversion(GramInversion):
         return from_assessment(VerticalInversion.assess(facts, enough_columns=True))
 
 
-def invert_gram(view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator) -> Guess:
-    problem = rotation_problem(view, ids, gram)
+def invert_gram(
+    view: View, ids: IntArray, gram: GramEstimate, rng: np.random.Generator, victim: JointVictim | None = None
+) -> Guess:
+    """``victim``: whose rows the products are of; all parties outside the coalition unless it is told."""
+    victim = victim or joint_victim(view)
+    problem = rotation_problem(view, ids, gram, victim)
     found = invert(problem, rng=rng)
-    victim = joint_victim(view)
     expected = column_errors(problem, gram.others, found, rng)[victim.columns]
     mine = found.of_columns(victim.columns, problem.apart) if victim.several else found
     return graded_guess(view, ids, mine.candidates, mine, expected, _evidence(gram, problem, found))
 
 
-def rotation_problem(view: View, ids: IntArray, gram: GramEstimate) -> RotationProblem:
+def rotation_problem(
+    view: View, ids: IntArray, gram: GramEstimate, victim: JointVictim | None = None
+) -> RotationProblem:
     """The known cells and the stolen weights around the recovered factor."""
-    victim = joint_victim(view)
+    victim = victim or joint_victim(view)
     weights = joint_weights(view, victim)
     anchor = None
     if weights is not None:

@@ -126,7 +126,8 @@ class HorizontalNetwork(Protocol):
         pooled = _pooled(parties)
         settled = with_statistics(network, network.inputs_of(pooled.train.features))
         useful = utility(pooled, [pooled], lambda held: _predicted(settled, held))
-        return Run(captured.transcript, captured.locals, truth_of(parties), useful.figures, baselines=useful.baselines)
+        truth = truth_of(parties, cut_by_columns=False)
+        return Run(captured.transcript, captured.locals, truth, useful.figures, baselines=useful.baselines)
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:

@@ -9,15 +9,18 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.whole.federation import Party, Slice
-from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.core.whole.truth import KeptSecret, SecretValues, Truth
+from fedleak.protocols.linear.linear_outcome import gram_secrets
 from fedleak.protocols.usefulness import Usefulness, of_classes
 
 UNIT = np.array([0.0, 1.0])  # what pixels lie in
 
 
-def truth_of(parties: Sequence[Party]) -> Truth:
-    """Pictures, or the columns of a table, of each party; labels of who has them."""
-    secrets: dict[Secret, SecretValues] = {}
+def truth_of(parties: Sequence[Party], *, cut_by_columns: bool = True) -> Truth:
+    """Pictures, or the columns of a table, of each party; labels of who has them; inner products of rows in tables of
+    the same people."""
+    tables = [party for party in parties if party.columns and party.train.features.ndim == 2]
+    secrets: dict[Secret, KeptSecret] = {**gram_secrets(tables)} if cut_by_columns else {}
     for party in parties:
         ids, cells, labels = party.train.ids, party.train.features, party.train.labels
         if party.columns and cells.ndim > 2:
