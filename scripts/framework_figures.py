@@ -1,6 +1,6 @@
 """What captures of frameworks give away: the figures of the frameworks' pages.
 
-    python scripts/framework_figures.py CAPTURE_FOLDER ...
+python scripts/framework_figures.py CAPTURE_FOLDER ...
 """
 
 from __future__ import annotations
