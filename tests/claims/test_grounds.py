@@ -48,6 +48,7 @@ def test_every_refusal_names_its_grounds():
         "networks/cafe_printed.py",
         "networks/embedding_course.py",
         "networks/gradient_factoring.py",
+        "networks/gradient_matching.py",
         "networks/gradient_labels.py",
         "networks/gradient_separation.py",
         "networks/picture_separation.py",

@@ -11,6 +11,7 @@ from fedleak.core.steps import Role
 FEW_ROWS = {"normal": (2, 5, 20), "skewed": (5,), "correlated": (20,), "constant": (20,), "binary": (5,)}
 CONVOLVED = ("convolution 4 3 padding=1", "activation sigmoid", "flatten", "linear 24", "activation sigmoid")
 IN_DOUBLES: Mapping[str, object] = {"precision": "float64", "known_batches": True, "batches": "shuffled"}
+RIVALS = ("deep-leakage", "labelled-deep-leakage", "cosine-matching", "kernel-matching")
 NETWORK_STAGES = (
     Stage(
         "batches of a cut network",
@@ -41,11 +42,11 @@ NETWORK_STAGES = (
     ),
     Stage(
         "one gradient of pictures",
-        ("picture-factoring",),
+        ("picture-factoring", *RIVALS),
         Horizontal("horizontal-network", 16, regression=False, side=4),
         Solved("horizontal-network", 3, 1, {"layers": CONVOLVED, **IN_DOUBLES}),
         by(HOSPITAL, HUB),
         sizes=FEW_ROWS,
-        slow=("picture-factoring",),
+        slow=("picture-factoring", *RIVALS),
     ),
 )

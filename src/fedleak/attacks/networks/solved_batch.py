@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.networks.client_gradients import ClientGradient
-from fedleak.attacks.networks.dense_top import DenseTop, smooth, softmax, top_of
+from fedleak.attacks.networks.dense_top import DenseTop, smooth, top_of
 from fedleak.attacks.networks.hidden_rows import Equations, HiddenRows, equations_of, solved, start_from
-from fedleak.attacks.networks.label_counts import LabelCounts, label_counts
+from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
@@ -24,7 +24,6 @@ STARTS = 4
 FITS = 60.0  # squared residuals for an equation, in roundings: a sum of thousands of terms gathers several
 AGREE = 1e-2  # of the rows' spread: what two starts may differ in
 LARGEST = 32  # rows: beyond, K(K - 1) unknowns take minutes
-NEUTRAL = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ def solved_batch(seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
         return SolvedBatch(_no_rank(top, seen))
     if factors.n_rows > LARGEST:
         return SolvedBatch(f"batches of more than {LARGEST} rows are not tried; this has {factors.n_rows}", factors)
-    counts = _counts(top, seen, factors.n_rows)
+    counts = counts_of(seen, factors.n_rows)
     if counts is None:
         return SolvedBatch("label counts do not come out whole: predictions depend on the rows too much", factors)
     return _tried(equations_of(top, factors, seen.values, seen.epsilon), counts, seen, rng)
@@ -70,15 +69,6 @@ def _no_rank(top: DenseTop, seen: ClientGradient) -> str:
         f"the gradient of the first fully connected layer ({outputs} x {inputs}) has no rank below full, or not that "
         f"of the batch{size}: the batch is too large, rows repeat, or noise covers it"
     )
-
-
-def _counts(top: DenseTop, seen: ClientGradient, n_rows: int) -> LabelCounts | None:
-    last = top.layers[-1]
-    if last.bias is None:
-        return None
-    neutral = np.full((1, *seen.network.input_shape), NEUTRAL)
-    prediction = softmax(outputs_of(seen.network, neutral).astype(np.float64))[0]
-    return label_counts(seen.values[f"{last.name}.bias"], prediction, n_rows)
 
 
 def _tried(equations: Equations, counts: LabelCounts, seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:

@@ -1,0 +1,163 @@
+"""A dummy batch whose gradient is brought near the one that was seen: the search that all who match gradients share.
+
+Unknowns are the batch's inputs and, where labels are not known, a score for each class. They stand in one vector, which
+L-BFGS moves, in float64. Where a start ends early, another one begins; what is kept has the smallest distance of
+gradients, and nothing else decides.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedleak.attacks.networks.client_gradients import ClientGradient
+from fedleak.attacks.networks.gradient_distances import Distance, apart, statistics_off
+from fedleak.attacks.networks.input_matching import total_variation
+from fedleak.core.arrays import FloatArray, IntArray, Value
+from fedleak.models.joint_training import load_torch
+from fedleak.models.layered_torch import gradients, tensors_of
+
+FEW = 20  # evaluations: fewer are no search
+ENDED = 1e-14  # a distance that rounding leaves
+CORRECTIONS = 20  # pairs that L-BFGS remembers
+SUFFICIENT = 1e-4  # of the fall that the slope promises
+HALVINGS = 25
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Weights beside the distance of gradients; ``starts`` are moved together where ``together`` pulls at them."""
+
+    distance: Distance
+    smooth: float = 0.0  # of the total variation of pictures
+    statistics: float = 0.0  # of statistics into batch norms
+    together: float = 0.0
+    starts: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedBatch(Value):
+    inputs: FloatArray  # (K, *input shape), as the network takes them
+    distance: float
+    evaluations: int
+
+
+class DummyBatch:
+    """``labels`` are classes in any order, or None: then they are unknowns."""
+
+    def __init__(
+        self,
+        seen: ClientGradient,
+        objective: Objective,
+        n_rows: int,
+        labels: IntArray | None,
+    ) -> None:
+        self._torch = load_torch("matching gradients")
+        self._network, self._objective = seen.network, objective
+        self._parameters = tensors_of(seen.network.parameters, dtype="float64", wanted=True)
+        self._seen = list(
+            tensors_of({name: seen.values[name] for name in seen.network.parameter_order}, dtype="float64").values()
+        )
+        self._labels = None if labels is None else self._torch.tensor(labels)
+        self._shape = (objective.starts, n_rows, *seen.network.input_shape)
+        self._scores = (objective.starts, n_rows, seen.network.n_classes)
+        self._n_inputs = int(np.prod(self._shape))
+        self._pictures = len(seen.network.input_shape) == 3
+        self.ended = ENDED + objective.smooth  # what the weights beside the distance leave of it
+
+    def start(self, rng: np.random.Generator) -> FloatArray:
+        n_scores = 0 if self._labels is not None else int(np.prod(self._scores))
+        return np.concatenate([rng.random(self._n_inputs), 0.1 * rng.standard_normal(n_scores)])
+
+    def tensor(self, vector: FloatArray) -> Any:
+        return self._torch.tensor(vector, requires_grad=True)
+
+    def cost_and_slope(self, vector: Any) -> tuple[float, Any]:
+        cost = self._cost(vector)
+        (slope,) = self._torch.autograd.grad(cost, [vector])
+        return float(cost.detach()), slope
+
+    def best(self, vector: Any, evaluations: int) -> MatchedBatch:
+        """Of the starts that were moved together, the nearest."""
+        distances = [float(self._distance(vector, number).detach()) for number in range(self._objective.starts)]
+        nearest = int(np.argmin(distances))
+        inputs = self._inputs(vector)[nearest].detach().numpy()
+        return MatchedBatch(inputs, distances[nearest], evaluations)
+
+    def _inputs(self, vector: Any) -> Any:
+        return vector[: self._n_inputs].reshape(self._shape)
+
+    def _distance(self, vector: Any, number: int) -> Any:
+        labels = self._labels
+        if labels is None:
+            labels = vector[self._n_inputs :].reshape(self._scores)[number].softmax(dim=1)
+        inputs = self._inputs(vector)[number]
+        mine = gradients(self._network, self._parameters, inputs, labels, differentiable=True)
+        return self._objective.distance(list(mine.values()), self._seen)
+
+    def _cost(self, vector: Any) -> Any:
+        objective, inputs = self._objective, self._inputs(vector)
+        cost = sum(self._distance(vector, number) for number in range(objective.starts))
+        if objective.smooth and self._pictures:
+            cost = cost + objective.smooth * total_variation(inputs.flatten(0, 1)).mean()
+        if objective.statistics:
+            off = [statistics_off(self._network, self._parameters, one) for one in inputs]
+            cost = cost + objective.statistics * sum(off)
+        return cost + objective.together * apart(inputs) if objective.together else cost
+
+
+def matched_batch(batch: DummyBatch, n_evaluations: int, rng: np.random.Generator) -> MatchedBatch:
+    """L-BFGS, from one start after the other until the evaluations are spent."""
+    best, left = None, n_evaluations
+    while best is None or (left >= FEW and best.distance > batch.ended):
+        vector, spent = _descended(batch, batch.tensor(batch.start(rng)), left)
+        left -= spent
+        best = _nearer(best, batch.best(vector, spent))
+    return replace(best, evaluations=n_evaluations - left)
+
+
+def _descended(batch: DummyBatch, at: Any, n_evaluations: int) -> tuple[Any, int]:
+    """Until no step along the direction lowers the cost. By hand: scipy's takes ten times as long as the gradients."""
+    history: deque[tuple[Any, Any]] = deque(maxlen=CORRECTIONS)
+    cost, slope = batch.cost_and_slope(at)
+    spent, length = 1, 1.0 / (float(slope.norm()) + 1e-30)
+    while spent < n_evaluations and cost > ENDED:
+        way = _direction(slope, history)
+        falls = float(way @ slope)
+        for _ in range(min(HALVINGS, n_evaluations - spent)):
+            tried = (at.detach() + length * way).requires_grad_()
+            after, new_slope = batch.cost_and_slope(tried)
+            spent += 1
+            if after <= cost + SUFFICIENT * length * falls:
+                break
+            length *= 0.5
+        else:
+            return at, spent
+        moved, turned = (tried - at).detach(), new_slope - slope
+        if float(moved @ turned) > 0:
+            history.append((moved, turned))
+        at, cost, slope, length = tried, after, new_slope, 1.0
+    return at, spent
+
+
+def _direction(slope: Any, history: Sequence[tuple[Any, Any]]) -> Any:
+    """Downhill, bent by the curvature of the last steps (two-loop recursion, Nocedal 1980)."""
+    way, shares = -slope, []
+    for moved, turned in reversed(history):
+        share = (moved @ way) / (moved @ turned)
+        way = way - share * turned
+        shares.append(share)
+    if history:
+        moved, turned = history[-1]
+        way = way * ((moved @ turned) / (turned @ turned))
+    for (moved, turned), share in zip(history, reversed(shares), strict=True):
+        way = way + (share - (turned @ way) / (moved @ turned)) * moved
+    return way
+
+
+def _nearer(best: MatchedBatch | None, found: MatchedBatch) -> MatchedBatch:
+    return found if best is None or found.distance < best.distance else best
