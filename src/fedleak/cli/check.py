@@ -1,28 +1,108 @@
-"""``fedleak check``: theory only."""
+"""``fedleak check``: theory only. On one screen what it comes to; every theorem and attack with ``--verbose``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TypeVar
 
 from fedleak.auditing.frames import FrameOptions
 from fedleak.cli.output import say, write_json
+from fedleak.core.adversary import Secret
+from fedleak.core.attack import Verdict
 from fedleak.door.checking import Assessed, Check, Expected, checked
 from fedleak.door.given import given
-from fedleak.report.wording import left_out
+from fedleak.report.wording import left_out, owned
 from fedleak.theory.condition import Assessment, State
 
 Case = tuple[tuple[str, ...], str | None]  # adversary and defense
+Question = tuple[tuple[str, ...], Secret]  # who is after what
 ItemT = TypeVar("ItemT", Assessed, Expected)
+SKIPPED = "skipped"
+# The first that an attack has is the answer to a question.
+ANSWERS = {
+    Verdict.EXACT.value: "leaks for certain",
+    Verdict.PARTIAL.value: "leaks in part",
+    Verdict.UNKNOWN.value: "no theorem of ours tells: audit it",
+    SKIPPED: "not tried",
+    Verdict.IMPOSSIBLE.value: "ruled out for the attacks that we have",
+}
+MOST_LINES = 25
+MOST_QUESTIONS = 10
+NARROW, WIDE = 80, 110
 
 
-def check_command(scenario: Path | None, json: str | None) -> None:
+def check_command(scenario: Path | None, json: str | None, verbose: bool) -> None:
     found = checked(given(scenario, FrameOptions()))
     if json is not None:
         write_json(found.to_json(), json)
     if json != "-":
-        _show(found)
+        _show(found) if verbose else _show_brief(found)
+
+
+def _show_brief(found: Check) -> None:
+    width = max(NARROW, min(WIDE, shutil.get_terminal_size((NARROW, 24)).columns))
+    lines = [*_answers(found.attacks, width), *_under_defenses(found.attacks, width)]
+    n_left = MOST_LINES - len(lines) - 1
+    told = 0
+    for advice in found.advice:
+        wrapped = wrap(f"Change: {advice}", width, subsequent_indent="  ")
+        if len(wrapped) <= n_left:
+            n_left -= len(wrapped)
+            told += 1
+            lines += wrapped
+    more = f" {len(found.advice) - told} more changes," if told < len(found.advice) else ""
+    for line in (*lines, f"With --verbose:{more} every theorem and attack, with reasons."):
+        say(line)
+
+
+def _answers(attacks: Sequence[Expected], width: int) -> Iterator[str]:
+    asked = _asked(attacks, None)
+    if not asked:
+        yield "No attack of ours is for this protocol and these adversaries."
+        return
+    ranked = sorted(asked.items(), key=lambda item: list(ANSWERS).index(_answer(item[1])))
+    shown = ranked[:MOST_QUESTIONS]
+    who_wide = min(20, max(len(" + ".join(parties)) for (parties, _), _ in shown))
+    about_wide = min(34, max(len(owned(secret)) for (_, secret), _ in shown))
+    for (parties, secret), tried in shown:
+        who, about = _cut(" + ".join(parties), who_wide), _cut(owned(secret), about_wide)
+        yield _cut(f"{who:{who_wide}}  {about:{about_wide}}  {_words(tried)}", width)
+    if len(ranked) > len(shown):
+        yield f"and {len(ranked) - len(shown)} more, none of them worse"
+
+
+def _under_defenses(attacks: Sequence[Expected], width: int) -> Iterator[str]:
+    for defense in dict.fromkeys(attack.defense for attack in attacks if attack.defense is not None):
+        counted = Counter(_answer(tried) for tried in _asked(attacks, defense).values())
+        told = ", ".join(f"{counted[answer]} {words}" for answer, words in ANSWERS.items() if counted[answer])
+        yield from wrap(f"With {defense}: {told}.", width, subsequent_indent="  ")
+
+
+def _asked(attacks: Iterable[Expected], defense: str | None) -> dict[Question, list[Expected]]:
+    asked: dict[Question, list[Expected]] = {}
+    for attack in attacks:
+        if attack.defense == defense:
+            asked.setdefault((attack.adversary, attack.secret), []).append(attack)
+    return asked
+
+
+def _answer(tried: Sequence[Expected]) -> str:
+    return min((attack.verdict for attack in tried), key=list(ANSWERS).index)
+
+
+def _words(tried: Sequence[Expected]) -> str:
+    answer = _answer(tried)
+    by = next(attack for attack in tried if attack.verdict == answer)
+    reason = by.skip if answer == SKIPPED else by.attack if answer in (Verdict.EXACT, Verdict.PARTIAL) else ""
+    return f"{ANSWERS[answer]}{f': {reason}' if reason else ''}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _show(found: Check) -> None:

@@ -37,7 +37,7 @@ def about_a_table(command: Callable[..., object]) -> Callable[..., object]:
 
 
 json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
-verbose_option = click.option("--verbose/--no-verbose", help="Print every attack, not the verdict alone.")
+verbose_option = click.option("--verbose/--no-verbose", help="Print everything, not the verdict alone.")
 
 
 class InOrder(click.Group):
@@ -167,14 +167,15 @@ app.add_command(capture)
 @app.command()
 @click.argument("scenario", type=PATH, required=False)
 @json_option
-def check(scenario: Path | None, json: str | None) -> None:
+@verbose_option
+def check(scenario: Path | None, json: str | None, verbose: bool) -> None:
     """Theory only: which theorems' conditions hold, what leaks, what to change. Needs no data.
 
     SCENARIO: Scenario in TOML; the built-in one if left out.
     """
     from fedleak.cli.check import check_command
 
-    check_command(scenario, json)
+    check_command(scenario, json, verbose)
 
 
 @app.command()
