@@ -109,7 +109,7 @@ def begun_order(out: Path) -> tuple[Order, RunKey]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Telling:
     """What is made of the findings; of an audit that is resumed something else may be wanted than of the first part."""
 
     json: str | None = None
@@ -117,7 +117,7 @@ class Wanted:
     verbose: bool = False
 
 
-def audit_command(order: Order, out: Path, told: Wanted, key: RunKey | None, *, resumed: bool = False) -> ExitCode:
+def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *, resumed: bool = False) -> ExitCode:
     draft = _draft(order)
     wanted = given_by(order, draft)
     if isinstance(wanted, Given):
@@ -170,7 +170,7 @@ def warn_of_short_key(settings: Settings) -> None:
         )
 
 
-def _deliver(report: Report, out: Path, told: Wanted, transcripts: Path, *, redacted: bool) -> None:
+def _deliver(report: Report, out: Path, told: Telling, transcripts: Path, *, redacted: bool) -> None:
     if told.json is not None:
         write_json(json_format.to_json(report), told.json, private=True)
     if told.json != "-":

@@ -53,8 +53,8 @@ def capture(framework: str, given: tuple[str, ...], audited: bool, **named: Any)
 
 
 def _audited(transcript: Path, truth: Path, out: Path) -> ExitCode:
-    from fedleak.cli.audit import audit_command
+    from fedleak.cli.audit import Telling, audit_command
     from fedleak.report.finding_journal import Order
 
     order = Order(by_command=True, transcript=str(transcript), truth=str(truth))
-    return audit_command(order, out, None, "never", None)
+    return audit_command(order, out, Telling(), None)

@@ -120,11 +120,11 @@ def audit(
     "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
     """
     from fedleak.auditing.own_table import Wishes
-    from fedleak.cli.audit import MB, Wanted, audit_command, begun_order, wishes_about
+    from fedleak.cli.audit import MB, Telling, audit_command, begun_order, wishes_about
     from fedleak.core.whole.randomness import RunKey
     from fedleak.report.finding_journal import Order
 
-    told = Wanted(json=json, fail_on=fail_on, verbose=verbose)
+    told = Telling(json=json, fail_on=fail_on, verbose=verbose)
     if resume is not None:
         _refuse_beside_resume(context)
         order, key = begun_order(resume)
