@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-SLOW = 1.5  # CPU seconds: a test that takes longer is left out
+SLOW = 0.5  # CPU seconds: a test that takes longer is left out
 CPU_LIMIT = 30  # seconds beyond three times what the tests take: an edit that makes a loop endless is noticed
 MEMORY_LIMIT = 6 * 2**30
 CLOCK_LIMIT = 1800.0

@@ -105,13 +105,19 @@ def invert_columns(view: View, found: ColumnGram, rng: np.random.Generator) -> G
     tolerance = max(SAFETY * cell_error, 1e-12 * float(np.abs(factor).max()))
     problem = RotationProblem.of(factor, cells.turned(), None, tolerance)
     answer = invert(problem, rng=rng)
-    blur = max(cell_error, float(cells.within.max(initial=0.0)))
+    blur = max(_largest_of(factor.size) * cell_error, float(cells.within.max(initial=0.0)))
     # Solutions closer than the error tells apart are one answer: it may be off by as much as they differ.
     alike = 0.0 if answer.spread is None else float(answer.spread.max())
     expected = np.full(len(factor), max(blur * answer.condition, alike) / problem.scale)
     tables = tuple(np.ascontiguousarray(candidate.T) for candidate in answer.candidates)
     evidence = _evidence(found, answer, len(cells.values), factor.size)
     return graded_guess(view, found.ids, tables, answer, expected, evidence)
+
+
+def _largest_of(n_cells: int) -> float:
+    """How far the worst of so many cells is off, in root mean squares: at most sqrt(2 ln 2n) on average, of normal
+    errors however they depend. What is called recovered is so in every cell."""
+    return float(np.sqrt(2 * np.log(2 * n_cells)))
 
 
 def _evidence(found: ColumnGram, answer: Inversion, n_known: int, n_cells: int) -> dict[str, ScalarValue]:
