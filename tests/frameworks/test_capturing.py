@@ -12,8 +12,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from fedleak.cli.main import app
 from fedleak.core.errors import ExitCode, InputError, RunError, UnknownNameError
 from fedleak.data import DataSpec
 from fedleak.frameworks import FRAMEWORKS
@@ -22,6 +25,7 @@ from fedleak.frameworks.children import run_to_end
 from fedleak.frameworks.environment import HOME, MARKER, place_of, ready
 from fedleak.frameworks.job import Job, check_version
 from fedleak.frameworks.recipe import check_python, recipe_of
+from fedleak.recorder import Recorder
 
 XGBOOST = recipe_of("xgboost")
 
@@ -107,6 +111,32 @@ def test_an_interrupted_capture_leaves_no_process_and_no_folder(fake, tmp_path):
     assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
     assert gone(int((tmp_path / "child").read_text()))
     assert not out.exists()
+
+
+def test_a_capture_is_audited_at_once(fake, tmp_path):
+    """What the script wrote is moved to its place and goes through the whole of an audit."""
+    (tmp_path / "made").mkdir()
+    ids, labels = np.arange(30), np.arange(30) % 2
+    roles = {"bank": "active", "fintech": "passive"}
+    with Recorder(
+        tmp_path / "made" / "capture",
+        roles,
+        truth=tmp_path / "made" / "truth",
+        family="boosting",
+        objective="logistic",
+        n_classes=2,
+        label_epsilon=0.0,
+    ) as recorder:
+        recorder.truth("bank", labels=labels[:, None], ids=ids)
+        told = {"rows": ids, "g": 0.5 - labels, "h": np.full(30, 0.25)}
+        recorder.message("train.sample-gradients", "bank", "*", told, round=0)
+    out = fake(f'cp -r {tmp_path}/made/capture {tmp_path}/made/truth "$4"')
+    arguments = ["capture", "xgboost", "--data", "sklearn:breast_cancer", "--rows", "30", "--out", str(out), "--audit"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exception is None, done.exception
+    assert "fintech" in done.output
+    assert "100 %" in done.output
+    assert sorted(path.name for path in out.iterdir()) == ["audit", "capture", "truth"]
 
 
 def test_a_folder_that_is_there_is_not_written_over(fake):
