@@ -134,7 +134,8 @@ def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *,
             resumed=resumed,
         )
     transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
-    _deliver(carried.report, out, told, transcripts, redacted=order.redact)
+    held = _held(order, captured=isinstance(wanted, GivenCapture))
+    _deliver(carried.report, out, told, transcripts, held)
     if draft is not None and told.json != "-":
         write_text(out / DRAFTED, draft_text(draft, out))
         say(f"The scenario that was made of your table, to change and audit again: {out / DRAFTED}")
@@ -170,11 +171,19 @@ def warn_of_short_key(settings: Settings) -> None:
         )
 
 
-def _deliver(report: Report, out: Path, told: Telling, transcripts: Path, *, redacted: bool) -> None:
+def _deliver(report: Report, out: Path, told: Telling, transcripts: Path, held: str) -> None:
     if told.json is not None:
         write_json(json_format.to_json(report), told.json, private=True)
     if told.json != "-":
         (print_report if told.verbose else print_brief)(report, plain_console())
         say(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")
-        values = "no true values in its reports" if redacted else "true values in its reports"
-        say(f"{out} holds {values}, the run's key, and what every party had: keep it as you keep the data")
+        say(f"{out} holds {held}: keep it as you keep the data")
+
+
+def _held(order: Order, *, captured: bool) -> str:
+    """What a folder of an audit has in it that nobody else may see. A captured run stays where it was."""
+    values = "no true values in its reports" if order.redact else "true values in its reports"
+    if captured:
+        return f"{values}, and the run's key"
+    keys = "private keys included" if order.keep_keys else "private keys left out (--keep-keys keeps them)"
+    return f"{values}, the run's key, and what every party had, {keys}"

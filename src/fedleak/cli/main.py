@@ -74,6 +74,7 @@ def app(context: click.Context) -> None:
     help="Exit with 1 for a finding this severe or worse, with 4 if undecided.",
 )
 @click.option("--redact/--no-redact", help="Leave true values out of the reports, for sharing.")
+@click.option("--keep-keys/--no-keep-keys", help="Leave private keys in the stored transcripts.")
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
@@ -105,6 +106,7 @@ def audit(
     json: str | None,
     fail_on: str,
     redact: bool,
+    keep_keys: bool,
     repeats: int | None,
     run_key: str | None,
     in_process: bool,
@@ -139,6 +141,7 @@ def audit(
         repeats=repeats,
         in_process=in_process,
         redact=redact,
+        keep_keys=keep_keys,
         attack_seconds=attack_timeout,
         attack_bytes=None if attack_memory is None else attack_memory * MB,
     )

@@ -33,6 +33,11 @@ def private_key_from_payload(payload: Payload, *, allow_small_keys: bool = False
     return PaillierPrivateKey(public, p, q)
 
 
+def is_private_key(payload: Payload) -> bool:
+    """Whether it has both primes in it; the ideal cipher's key has none, and opens nothing elsewhere."""
+    return isinstance(payload, Tree) and set(payload.items) == PRIVATE_KEY_FIELDS
+
+
 def _checked_public_key(tree: Tree, allow_small_keys: bool) -> PaillierPublicKey:
     modulus = _bounded_integer(tree, "modulus", MAX_KEY_BITS)
     check_key_bits(modulus.bit_length(), allow_small_keys=allow_small_keys)

@@ -19,6 +19,7 @@ from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
 from fedleak.door.given import Defenses, Given, GivenCapture, Planned, check_lists, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
+from fedleak.door.withheld_keys import WithheldKeys
 from fedleak.report import html, json_format
 from fedleak.report.finding_journal import JOURNAL, Journal, Order, began, recall
 from fedleak.storage.capture_and_truth import DiskSink
@@ -51,6 +52,7 @@ def audit(
     attack_memory: int | None = None,
     out: str | os.PathLike[str] | None = None,
     redact: bool = False,
+    keep_keys: bool = False,
     progress: Progress | Callable[[str], None] | None = None,
     **settings: object,
 ) -> Report:
@@ -60,7 +62,8 @@ def audit(
     if left out. ``defenses`` (names, or dictionaries of a name and parameters) and ``attacks`` (names) replace those
     that it names. ``run_key``, as a report names it, repeats an audit. ``repeats``: how many runs each finding is
     decided on, 5 by default. ``out`` is a folder for the reports and transcripts, where findings are kept as they come;
-    ``redact`` leaves true values out of the reports. ``attack_timeout`` (seconds) and ``attack_memory`` (bytes) are of
+    ``redact`` leaves true values out of the reports, ``keep_keys`` leaves private keys in the transcripts.
+    ``attack_timeout`` (seconds) and ``attack_memory`` (bytes) are of
     each attempt: one that passes them is a finding that says so. ``progress=print`` tells what is done. ``in_process``
     runs attacks beside the data, for a debugger.
 
@@ -87,6 +90,7 @@ def audit(
             repeats=repeats,
             in_process=in_process,
             redact=redact,
+            keep_keys=keep_keys,
             attack_seconds=attack_timeout,
             attack_bytes=attack_memory,
         ),
@@ -142,7 +146,7 @@ def carry_out(
     made = [] if out is None else make_folders(out, kept)
     try:
         with _keeping(out, redact=order.redact) as journal:
-            audit = _audit(planned, order, _sinks(kept), progress, key, journal)
+            audit = _audit(planned, order, _sinks(kept, keep_keys=order.keep_keys), progress, key, journal)
             if out is not None and journal is not None:
                 _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
             ended = _ended(audit)
@@ -255,8 +259,11 @@ def _progress(wanted: Progress | Callable[[str], None] | None) -> Progress:
     return wanted if isinstance(wanted, Progress) else Told(wanted)
 
 
-def _sinks(folder: Path | None) -> SinkFactory:
+def _sinks(folder: Path | None, *, keep_keys: bool) -> SinkFactory:
     def sink_for(name: str) -> Sink:
-        return MemorySink() if folder is None else DiskSink(folder / name, overwrite=True)
+        if folder is None:
+            return MemorySink()
+        stored = DiskSink(folder / name, overwrite=True)
+        return stored if keep_keys else WithheldKeys(stored)
 
     return sink_for

@@ -51,6 +51,7 @@ class Order:
     repeats: int | None = None
     in_process: bool = False
     redact: bool = False
+    keep_keys: bool = False
     attack_seconds: float | None = None
     attack_bytes: int | None = None
 
