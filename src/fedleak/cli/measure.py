@@ -127,6 +127,7 @@ def _shown(value: float | None) -> str:
 BENCHES = {
     "paillier": ("fedleak.bench.paillier_bench", "above 1: fedleak is faster"),
     "cafe": ("fedleak.bench.cafe_bench", "above 1: solving is nearer, or sooner done, than descending"),
+    "inversion": ("fedleak.bench.inversion_bench", "above 1: the gradient solved is nearer than the gradient matched"),
     "secureboost": ("fedleak.bench.secureboost_bench", "above 1: packed ciphertexts take less"),
     "stream": ("fedleak.bench.stream_bench", "bytes that passed, over the most memory that a process had"),
 }
