@@ -6,7 +6,7 @@ import pytest
 
 from fedleak.papers.experiment import Row
 from fedleak.papers.jin2021.cafe_run import PictureCase, grey_psnr, picture_federation, picture_figures, table_figures
-from fedleak.papers.jin2021.fully_connected_tables import SPECS, _federation
+from fedleak.papers.jin2021.fully_connected_tables import SPECS, table_federation
 from fedleak.papers.jin2021.printed import CIFAR, LINNAEUS, MNIST, TABLE_2
 from fedleak.papers.jin2021.recovered_pictures import Table2, Table3, Table6, Table7, _row
 from fedleak.trial.measured_journal import MeasuredJournal
@@ -44,7 +44,7 @@ def test_pictures_come_out_far_above_grey() -> None:
 
 
 def test_every_cell_of_a_small_table_is_solved_for() -> None:
-    federation = _federation(SPECS["breast cancer"], 0, n_rows=30, size=5)
+    federation = table_federation(SPECS["breast cancer"], 0, n_rows=30, size=5)
     found = table_figures(federation, 0)
     assert found["cells_to_1_percent"] == 1.0
     assert found["rows_not_told_for_another_reason"] == 0.0

@@ -37,14 +37,14 @@ class Tables(Experiment):
         progress.begin(self.name, len(SPECS) * len(self.seeds(quick=quick)))
         for dataset, spec in SPECS.items():
             for seed in self.seeds(quick=quick):
-                federation = _federation(spec, seed, n_rows=80 if quick else None, size=8 if quick else BATCH_SIZE)
+                federation = table_federation(spec, seed, n_rows=80 if quick else None, size=8 if quick else BATCH_SIZE)
                 rounds = federation.settings.rounds  # type: ignore[attr-defined]
                 setting = {"dataset": dataset, "seed": seed, "rows": federation.n_rows, "batches": rounds}
                 yield Row(setting, table_figures(federation, seed))
                 progress.advance()
 
 
-def _federation(spec: DataSpec, seed: int, *, n_rows: int | None, size: int) -> Federation:
+def table_federation(spec: DataSpec, seed: int, *, n_rows: int | None, size: int) -> Federation:
     table = load_table(spec)
     values, labels = np.asarray(table.values)[:n_rows], np.asarray(table.labels)[:n_rows].astype(np.int64)
     rng = np.random.default_rng(seed)
