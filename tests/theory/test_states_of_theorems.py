@@ -16,6 +16,7 @@ from fedleak.protocols.linear.linear_settings import OF_A_MEMBER
 from fedleak.protocols.networks.vocabulary import NetworkFacts
 from fedleak.theory.boosted_trees import (
     MembersOfNodes,
+    OpenGradients,
     SumsOfBins,
     ThresholdQuestions,
     least_batches,
@@ -120,6 +121,12 @@ def test_rows_that_are_sampled_may_have_no_weight(own: dict[str, object], state:
 def test_only_classes_gather_in_nodes(objective: str | None, state: State) -> None:
     found = MembersOfNodes.assess(boosted(objective=objective))
     assert state_of(found, "labels are classes") == (state, objective or "the objective is not known")
+
+
+@pytest.mark.parametrize(("objective", "state"), [("squared", State.HOLDS), (None, State.UNKNOWN)])
+def test_open_gradients_are_read_where_the_loss_is_known(objective: str | None, state: State) -> None:
+    found = OpenGradients.assess(boosted(objective=objective))
+    assert state_of(found, "the loss is known") == (state, objective or "the objective is not known")
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,14 @@ def test_luck_that_the_rows_of_a_run_share_is_none_over_several_runs():
     assert found(true, rough).outcome is Outcome.LEAK
     assert found(true, *(sign * rough for sign in signs)).outcome is Outcome.NO_LEAK
     assert found(true, *([rough] * 5)).outcome is Outcome.LEAK
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_columns_that_are_copies_of_one_another_leak_as_one_does(n):
+    """The mean of a row is then its cell, and is no baseline."""
+    for seed in range(8):
+        draw = np.random.default_rng([seed, n])
+        column = draw.standard_normal((n, 1))
+        true, other = np.hstack([column] * 3), np.hstack([draw.standard_normal((n, 1))] * 3)
+        assert found(true, true).outcome is Outcome.LEAK
+        assert found(true, other).outcome is Outcome.NO_LEAK
