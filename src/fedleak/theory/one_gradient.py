@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 from fedleak.core.adversary import Capability
 from fedleak.core.attack import Reference
@@ -30,28 +30,29 @@ class Balance:
     equations: int
 
 
-def balances(input_shape: Shape, layers: Sequence[Layer], n_rows: int) -> tuple[Balance, ...]:
-    """From the first fully connected layer to the pixels; without a fully connected layer there is none."""
-    shapes = [tuple(input_shape)]
-    for layer in layers:
-        shapes.append(layer.after(shapes[-1]))
-    sizes = [sum(prod(one) for one in layer.parameters(shapes[i]).values()) for i, layer in enumerate(layers)]
+def balances(input_shape: Shape | None, layers: Sequence[Layer], n_rows: int) -> tuple[Balance, ...]:
+    """From the first fully connected layer to the pixels; without a fully connected layer there is none, and of pixels
+    none without their shape."""
     first = next((place for place, layer in enumerate(layers) if isinstance(layer, Linear)), None)
     if first is None:
         return ()
-    width = prod(shapes[first + 1])
-    later = sum(sizes[first + 1 :])
-    found = [Balance(f"{first} and later: rows into it", n_rows * (n_rows - 1), width * n_rows + later)]
-    if any(layer.parameters(shape) for layer, shape in zip(layers[:first], shapes, strict=False)):
-        inputs, equations = prod(input_shape), n_rows * prod(shapes[first]) + sum(sizes[:first])
-        found.append(Balance(f"0 to {first}: pixels", n_rows * inputs, equations))
+    linear = layers[first]
+    assert isinstance(linear, Linear)
+    later, _ = _sizes((linear.width,), layers[first + 1 :])
+    found = [Balance(f"{first} and later: rows into it", n_rows * (n_rows - 1), linear.width * n_rows + later)]
+    earlier, entering = (0, ()) if input_shape is None else _sizes(input_shape, layers[:first])
+    if earlier and input_shape is not None:
+        found.append(Balance(f"0 to {first}: pixels", n_rows * prod(input_shape), n_rows * prod(entering) + earlier))
     return tuple(found)
 
 
-# Counting equations does not show that they are independent.
-FULL_RANK = Condition(
-    "the equations' Jacobian has full rank at the solution", State.UNKNOWN, "the gradient itself shows it, not before"
-)
+def _sizes(shape: Shape, layers: Sequence[Layer]) -> tuple[int, Shape]:
+    """Parameters of layers one after the other, and the shape after them."""
+    total = 0
+    for layer in layers:
+        total += sum(prod(one) for one in layer.parameters(shape).values())
+        shape = layer.after(shape)
+    return total, shape
 
 
 class OneGradient(Theorem):
@@ -74,7 +75,7 @@ class OneGradient(Theorem):
                 _one_by_one(layers),
                 _smooth(layers),
                 _nothing_added(facts),
-                FULL_RANK,
+                _full_rank(facts, layers),
             ),
             conclusion="K(K - 1) unknowns meet more equations than that; rows come without an order",
         )
@@ -86,6 +87,37 @@ def _layers(facts: Facts) -> tuple[Layer, ...] | None:
         return None if lines is None else tuple(layer_of_line(line) for line in lines)
     except InputError:
         return None
+
+
+def _full_rank(facts: Facts, layers: tuple[Layer, ...] | None) -> Condition:
+    """Fewer equations than unknowns refute it; enough of them do not show that they are independent. The theorem is
+    about the rows: what there is about pixels stands beside them. Two classes are the fewest that there may be."""
+    statement, later = (
+        "the equations' Jacobian has full rank at the solution",
+        "the gradient itself shows it, not before",
+    )
+    shape, n_classes = _input_shape(facts), facts.of(NetworkFacts).n_classes
+    if layers is None or facts.batch_size is None or _first_width(layers) is None:
+        return Condition(statement, State.UNKNOWN, f"{later}; layers or batch are not known")
+    try:
+        found = balances(shape, (*layers, Linear(n_classes or 2)), facts.batch_size)
+    except InputError as error:  # a picture that is no square, or layers that do not fit
+        return Condition(statement, State.UNKNOWN, f"{later}; {error}")
+    least = "" if n_classes else "at least "
+    counts = [f"layers {one.layer}: {one.unknowns} unknowns, {least}{one.equations} equations" for one in found]
+    short = bool(n_classes) and found[0].unknowns > found[0].equations
+    return Condition(statement, State.FAILS if short else State.UNKNOWN, "; ".join([*counts, later]))
+
+
+def _input_shape(facts: Facts) -> Shape | None:
+    """Of a row of whoever holds some; pictures are counted as squares, of one channel or of three."""
+    held = next((one for one in facts.parties if one.n_features), None)
+    if held is None or held.n_features is None or held.pictures is None:
+        return None
+    if not held.pictures:
+        return (held.n_features,)
+    sides = {channels: isqrt(held.n_features // channels) for channels in (1, 3)}
+    return next(((n, side, side) for n, side in sides.items() if n * side**2 == held.n_features), None)
 
 
 def _first_width(layers: tuple[Layer, ...] | None) -> int | None:
