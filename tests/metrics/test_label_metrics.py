@@ -247,3 +247,26 @@ def test_shuffled_classes_are_rarely_a_leak(sizes):
     for seed in range(200):
         leaks += main(judged(true, np.random.default_rng(seed).permutation(true), seed=seed)).beats_baseline
     assert leaks <= 10
+
+
+@pytest.mark.parametrize("rank", [1, 6, 30])
+def test_one_positive_among_many_ranks_is_as_likely_there_as_anywhere(rank):
+    """A normal tail gives 4 % to the first of 300, and 1 in 300 is what luck has."""
+    negatives = np.ones(300, dtype=np.int64)
+    negatives[rank - 1] = 0
+    found = Ranking(1 - negatives, negatives)
+    weights = np.stack([found.wins, np.zeros(300)])
+    luck = chance_of(found.table, weights, np.random.default_rng(0))
+    assert luck == pytest.approx(rank / 300, abs=0.02 if rank > 6 else 0.008)
+    turned = chance_of(found.table[::-1], weights[::-1], np.random.default_rng(0))
+    assert turned == pytest.approx(luck, abs=0.02)
+
+
+def test_few_positives_among_many_ranks_are_rarely_a_leak_by_luck():
+    draw, leaks = np.random.default_rng(1), 0
+    for _ in range(300):
+        positive = np.zeros(250, dtype=bool)
+        positive[draw.choice(250, 3, replace=False)] = True
+        found = Ranking.of(draw.random(250), positive)
+        leaks += chance_of(found.table, np.stack([found.wins, np.zeros(250)]), draw) <= 0.025
+    assert leaks <= 0.025 * 300 + 3 * (0.025 * 300) ** 0.5

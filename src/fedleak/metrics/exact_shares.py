@@ -9,6 +9,7 @@ from fedleak.metrics.tails import fewest_shuffles, normal_tail, tail
 
 TAIL = 0.025  # at either end of a 95 % interval
 N_TABLES = 1000
+FEW_ROWS = 10  # of a class: sums over so few are not normal
 MAX_GROUPS = 200  # of a table that is drawn; with more the formulas hold, whose failing is with few rows and many ties
 
 
@@ -26,14 +27,15 @@ def chance_of(table: IntArray, weights: FloatArray, rng: np.random.Generator) ->
     """In what share of shuffles labels reach the weighted sum of a table (classes by groups of rows).
 
     The test is exact for any number of rows and any ties: tables with the same margins are drawn, and the one at hand
-    counts as one of them. Of many groups, a normal one: formulas fail with few rows and many ties.
+    counts as one of them. Of many groups, a normal one, where no class is small: formulas fail with few rows.
     """
     kept = table.sum(axis=0) > 0
     found, weighted = table[:, kept], weights[:, kept]
     value = float((found * weighted).sum())
-    if kept.sum() > MAX_GROUPS:
+    few = len(found) == 2 and int(found.sum(axis=1).min()) <= FEW_ROWS
+    if kept.sum() > MAX_GROUPS and not few:
         return normal_tail(value, *_moments(found, weighted))
-    drawn = _sums_of_tables(found, weighted, rng)
+    drawn = (_sums_of_few if kept.sum() > MAX_GROUPS else _sums_of_tables)(found, weighted, rng)
     return tail(value - 1e-9 * float(np.abs(weighted).max()), drawn, fewest_shuffles(found.sum(axis=1)))
 
 
@@ -48,6 +50,18 @@ def _moments(table: IntArray, weights: FloatArray) -> tuple[float, float]:
     shares = sizes / n
     variance = n * float(shares @ np.diag(together) - shares @ together @ shares)
     return mean, max(variance, 0.0) ** 0.5
+
+
+def _sums_of_few(table: IntArray, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The same of two classes of which one has few rows: these are drawn, row by row."""
+    sizes, groups = table.sum(axis=1), table.sum(axis=0)
+    small = int(np.argmin(sizes))
+    place = np.repeat(np.arange(len(groups)), groups)
+    drawn = rng.integers(0, len(place), (N_TABLES, int(sizes[small])))
+    while (twice := (np.diff(np.sort(drawn, axis=1), axis=1) == 0).any(axis=1)).any():
+        drawn[twice] = rng.integers(0, len(place), (int(twice.sum()), drawn.shape[1]))
+    gained = (weights[small] - weights[1 - small])[place[drawn]].sum(axis=1)
+    return np.asarray(gained + float(weights[1 - small] @ groups))
 
 
 def _sums_of_tables(table: IntArray, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
