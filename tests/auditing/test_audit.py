@@ -10,6 +10,7 @@ import pytest
 from fedleak.auditing.planner import plan_audit, plan_check
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.calibration.control_runs import CONTROLS
 from fedleak.core.errors import InputError, RunError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
@@ -234,3 +235,13 @@ def test_knowledge_is_drawn_as_declared():
     assert knowledge.columns[0].high == victim.features[:, 0].max()
     assert len(knowledge.samples[0].rows.ids) == 5
     assert not set(knowledge.samples[0].rows.ids) & set(victim.ids)
+
+
+def test_ciphertexts_without_blinding_stay_real_in_every_run():
+    """The ideal cipher has no counterpart of them: a scenario that leaves blinding out is audited all the same."""
+    text = (CONTROLS / "unblinded-labels.toml").read_text(encoding="utf-8")
+    scenario = parse_scenario(text)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, repeats=2)
+    work.run()
+    (finding,) = [one for one in work.report().findings if one.attack == "unblinded-labels"]
+    assert finding.outcome is Outcome.LEAK

@@ -51,6 +51,7 @@ PROVING = {
     "sample-gradients",
     "threshold-search",
     "threshold-search-printed",
+    "unblinded-scores",
 }
 
 

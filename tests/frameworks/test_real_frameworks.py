@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+from fedleak.attacks.binary.column_products import ColumnProducts
 from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
 from fedleak.attacks.boosting.sample_gradients import SampleGradients
 from fedleak.core.adversary import Secret, SecretKind
@@ -23,9 +24,9 @@ pytestmark = pytest.mark.skipif(
 RNG = np.random.default_rng(0)
 
 
-def trained(out, name, task, source, *given):
+def trained(out, name, task, source, *given, target=None):
     recipe = recipe_of(name)
-    spec = DataSpec(source=source, task=task, scaling=recipe.scaling, max_rows=200)
+    spec = DataSpec(source=source, target=target, task=task, scaling=recipe.scaling, max_rows=200)
     folders = captured(Wanted(recipe, spec, recipe.chosen(given), 0.5, 1, out), print)
     return load_capture(folders[0]), load_truth(folders[1])
 
@@ -61,3 +62,18 @@ def test_xgboost(tmp_path, task, source):
         assert {(*map(int, row), float(value)) for row, value in zip(told.ids, told.values[:, 0], strict=True)} == {
             (int(tree), int(node), float(threshold)) for tree, node, _, threshold, _ in kept
         }
+
+
+def test_flower(tmp_path):
+    """Products of the other client's columns, from a plain run."""
+    rng = np.random.default_rng(5)
+    cells = rng.integers(0, 2, (16, 7))
+    cells[:2, -1] = 0, 1
+    lines = ["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in cells)]
+    (tmp_path / "flags.csv").write_text("\n".join(lines))
+    given = ("rounds=16",)
+    capture, truth = trained(tmp_path / "out", "flower", "binary", str(tmp_path / "flags.csv"), *given, target="y")
+    guessed = guess(ColumnProducts, capture, "clinic", SecretKind.COLUMN_PRODUCTS, "hospital")
+    rows = truth.of(Secret(SecretKind.FEATURES, "hospital")).values
+    signs = 2 * truth.of(Secret(SecretKind.LABELS, "hospital")).values - 1
+    assert np.array_equal(guessed.values, np.hstack([rows.T @ rows, rows.T @ signs]))

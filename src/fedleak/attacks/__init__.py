@@ -21,6 +21,8 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("single-column-recovery", "fedleak.attacks.residuals.single_column_recovery:SingleColumnRecovery"),
         Entry("packed-single-column", "fedleak.attacks.residuals.single_column_recovery:PackedSingleColumn"),
         Entry("score-recovery", "fedleak.attacks.residuals.score_recovery:ScoreRecovery", ("partial-score-recovery",)),
+        Entry("unblinded-scores", "fedleak.attacks.residuals.unblinded_exchange:UnblindedScores"),
+        Entry("unblinded-labels", "fedleak.attacks.residuals.unblinded_exchange:UnblindedLabels"),
         Entry("validation-scores", "fedleak.attacks.residuals.validation_scores:ValidationScores"),
         Entry("gram-recovery", "fedleak.attacks.gram.gram_recovery:GramRecovery", ("score-gram-recovery",)),
         Entry("histogram-decoding", "fedleak.attacks.boosting.histogram_decoding:HistogramDecoding"),

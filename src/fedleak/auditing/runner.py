@@ -23,6 +23,7 @@ from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
 from fedleak.core.whole.run import MemorySink, Sink
+from fedleak.crypto.blinding import FRESH
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.canaries import redraw
@@ -246,8 +247,9 @@ class Audit:
 
 
 def _ideally(planned: PlannedRun) -> PlannedRun:
-    """The same under the ideal cipher, where the protocol has one to choose."""
-    if not hasattr(planned.federation.settings, "cipher"):
+    """The same under the ideal cipher, where the protocol has one to choose; it has none for a lack of blinding."""
+    settings = planned.federation.settings
+    if not hasattr(settings, "cipher") or getattr(settings, "blinding", FRESH) != FRESH:
         return planned
     return replace(planned, federation=planned.federation.with_settings(cipher="sealed"))
 

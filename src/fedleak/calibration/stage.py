@@ -73,7 +73,8 @@ class Encrypted:
     def __call__(self, n: int) -> Settings:
         size = min(n, self.batch_size)
         epochs = max(1, self.n_rounds * size // n)
-        return _settings(self.protocol, cipher="sealed", batch_size=size, epochs=epochs, **self.changes)
+        given = {"cipher": "sealed", "batch_size": size, "epochs": epochs}
+        return _settings(self.protocol, **{**given, **self.changes})
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from fedleak.defenses.inexact_sharing import GaussianNoise
 LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
 BOOSTED, OPEN = "secureboost", "plain-boosting"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
+BARE: Mapping[str, object] = {"cipher": "paillier", "blinding": "none", "key_bits": 1024, "loss": False}
 LACKING: Mapping[str, object] = {"recovery_threshold": 2, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
@@ -240,6 +241,23 @@ STAGES = (
         Boosted({"cipher": "paillier", "blinding": "none", "key_bits": 1024}),
         by(FINTECH),
         sizes=GROWN,
+    ),
+    Stage(
+        "scores under bare ciphertexts",
+        ("unblinded-scores",),
+        Vertical(ARBITER, BANK, n_own=4, n_hidden=2, helper=Role.ARBITER),
+        Encrypted(ARBITER, batch_size=10, n_rounds=2, changes=BARE),
+        by(BANK),
+        sizes=GROWN,
+    ),
+    Stage(
+        "residuals under bare ciphertexts",
+        ("unblinded-labels",),
+        Vertical(ARBITER, FINTECH, n_own=4, n_hidden=2, helper=Role.ARBITER),
+        Encrypted(ARBITER, batch_size=10, n_rounds=2, changes=BARE),
+        by(FINTECH),
+        sizes=GROWN,
+        unit_rows=True,
     ),
     *NETWORK_STAGES,
 )

@@ -11,12 +11,13 @@ import numpy as np
 
 from fedleak.attacks.boosting.gradient_signs import SignsOfTree, labels_of_signs, score_of_tree
 from fedleak.attacks.boosting.label_holder_sums import integers
+from fedleak.attacks.unblinded import moduli_of, opened
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
-from fedleak.core.payload import CipherArray, IntegerArray, Payload, Scalar, Tree
+from fedleak.core.payload import CipherArray, Payload, Scalar, Tree
 from fedleak.core.steps import FEATURES
 from fedleak.core.transcript import Message
 from fedleak.core.view import View
@@ -41,13 +42,13 @@ class BareCiphertexts(Attack):
             raise MissingFromViewError("the number of classes must be known, and labels must be classes")
         ids = np.asarray(view.table(FEATURES, view.coalition[0]).ids, dtype=np.int64)
         trees = [_Sent(view, message.round, message.payload, ids) for message in _messages(view)]
-        modulus = _modulus(view)
-        opened = modulus is not None and all(tree.honest and tree.is_bare(modulus) for tree in trees)
-        if opened and modulus is not None:
-            labels, how = by_signs(trees, modulus, len(ids), facts.n_classes), "the public key opens every ciphertext"
+        moduli = moduli_of(view.at(boosting.GRADIENT_KEY))
+        signs = signs_in(trees, moduli[0]) if moduli else None
+        if signs is not None:
+            labels, how = labels_of_signs(signs, len(ids), facts.n_classes), "the public key opens every ciphertext"
         else:
             labels, how = by_equality(trees, len(ids), facts.n_classes), "rows of one class have equal ciphertexts"
-        return _answer(view, ids, labels, how, certain=opened and facts.label_epsilon == 0)
+        return _answer(view, ids, labels, how, certain=signs is not None and facts.label_epsilon == 0)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -75,19 +76,21 @@ class _Sent:
         slot = payload.items.get("slot_bits") if isinstance(payload, Tree) else None
         self.honest = isinstance(slot, Scalar) and isinstance(slot.value, int) and slot.value <= WIDEST_SLOT
 
-    def is_bare(self, modulus: int) -> bool:
-        return all((int.from_bytes(value, "big") - 1) % modulus == 0 for value in self.values)
-
-    def plaintexts(self, modulus: int) -> list[int]:
-        """Around zero."""
-        residues = [(int.from_bytes(value, "big") - 1) // modulus for value in self.values]
-        return [residue - modulus if residue > modulus // 2 else residue for residue in residues]
+    def plaintexts(self, modulus: int) -> list[int] | None:
+        """Around zero; None where they are blinded."""
+        return opened([int.from_bytes(value, "big") for value in self.values], modulus)
 
 
-def by_signs(trees: list[_Sent], modulus: int, n_rows: int, n_classes: int) -> FloatArray:
-    signs = (np.sign(np.array(tree.plaintexts(modulus), dtype=object)).astype(np.int64) for tree in trees)
-    told = [SignsOfTree(tree.rows, sign, tree.score) for tree, sign in zip(trees, signs, strict=True)]
-    return labels_of_signs(told, n_rows, n_classes)
+def signs_in(trees: list[_Sent], modulus: int) -> list[SignsOfTree] | None:
+    """None where something is blinded, or has more in it than gradients."""
+    found = []
+    for tree in trees:
+        plain = tree.plaintexts(modulus) if tree.honest else None
+        if plain is None:
+            return None
+        signs = np.sign(np.array(plain, dtype=object)).astype(np.int64)
+        found.append(SignsOfTree(tree.rows, signs, tree.score))
+    return found
 
 
 def by_equality(trees: list[_Sent], n_rows: int, n_classes: int) -> FloatArray:
@@ -108,15 +111,6 @@ def _messages(view: View) -> list[Message]:
     if not found:
         raise MissingFromViewError("the view holds no ciphertexts of gradients")
     return found
-
-
-def _modulus(view: View) -> int | None:
-    """Of the label holder's public key, where it is Paillier's."""
-    for message in view.at(boosting.GRADIENT_KEY):
-        held = message.payload.items.get("modulus") if isinstance(message.payload, Tree) else None
-        if isinstance(held, IntegerArray):
-            return int(held.to_ints()[0])
-    return None
 
 
 def _answer(view: View, ids: IntArray, labels: FloatArray, how: str, *, certain: bool) -> Guess:

@@ -8,6 +8,7 @@ from math import inf
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.whole.federation import Settings, setting
+from fedleak.crypto.blinding import FRESH, NONE, SHARED, check_blinding
 from fedleak.crypto.cipher import check_key_bits
 from fedleak.models.boosting.booster import Sampling
 from fedleak.models.boosting.growth import Rule
@@ -15,7 +16,7 @@ from fedleak.protocols.boosting import vocabulary as boosting
 
 OBJECTIVES = ("auto", "logistic", "softmax", "squared")
 PREDICTIONS = ("routing", "scores")
-BLINDINGS = ("fresh", "shared", "none")
+BLINDINGS = (FRESH, SHARED, NONE)
 PUBLIC = (  # settings that are facts as they are
     "depth",
     "bins",
@@ -91,14 +92,10 @@ class SecureBoostSettings(Settings):
         check_key_bits(self.key_bits, allow_small_keys=False)
 
     def _check_choices(self) -> None:
-        for name, choices in (("objective", OBJECTIVES), ("prediction", PREDICTIONS), ("blinding", BLINDINGS)):
+        for name, choices in (("objective", OBJECTIVES), ("prediction", PREDICTIONS)):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
-
-        if self.blinding != "fresh" and self.cipher != "paillier":
-            raise InputError(
-                f'blinding must be "fresh" under the ideal cipher, which knows no other; got {self.blinding!r}'
-            )
+        check_blinding(self.blinding, self.cipher, BLINDINGS)
 
     def _check_counts(self) -> None:
         least = {"n_trees": 1, "depth": 1, "bins": 2, "min_bin_rows": 1, "query_budget": 0, "record_budget": 0}

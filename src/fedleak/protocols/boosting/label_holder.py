@@ -11,7 +11,8 @@ from fedleak.core.errors import ProtocolError
 from fedleak.core.payload import Array, CipherArray, Payload, Scalar, Tree
 from fedleak.core.steps import Step
 from fedleak.core.whole.federation import Party
-from fedleak.crypto.cipher import PrivateKey, PublicKey, concatenate, select
+from fedleak.crypto.blinding import encrypted
+from fedleak.crypto.cipher import PrivateKey, concatenate
 from fedleak.models.boosting.booster import Booster
 from fedleak.models.boosting.growth import Choice, Chooser, Decision, Gradients, Owner, Sums, best_choice
 from fedleak.models.boosting.packed_gradients import Layout, Opened, ToEncrypt, bounds, layout_for, plaintexts, sums_in
@@ -62,7 +63,7 @@ class LabelHolder(ColumnOwner, Chooser):
             boosting.GRADIENTS, self.gradients, lambda gradients: plaintexts(gradients, self.layout)
         )
         public, bits = self.key.public, self.settings.fraction_bits
-        values = concatenate([_encrypted(public, part, bits, self.settings.blinding) for part in wanted.values])
+        values = concatenate([encrypted(public, part, bits, self.settings.blinding) for part in wanted.values])
         rows = Array(self.index.ids[self.gradients.sampled])
         return Tree({"rows": rows, "values": values, "slot_bits": Scalar(wanted.slot_bits)})
 
@@ -91,15 +92,6 @@ class LabelHolder(ColumnOwner, Chooser):
                 "offered; the rows that it sends left have others. It answers inconsistently, or a defense changed "
                 "one of the two: then set [federation] verify = false"
             )
-
-
-def _encrypted(public: PublicKey, values: list[int], fraction_bits: int, blinding: str) -> CipherArray:
-    """``shared``: every ciphertext has the same random factor. ``none``: it has none, and the public key opens it."""
-    if blinding == "fresh":
-        return public.encrypt(values, fraction_bits)
-    zero = public.encrypt([0], fraction_bits)
-    alike = select(zero if blinding == "shared" else public.multiply(zero, [0]), [0] * len(values))
-    return public.add_residues(alike, values)
 
 
 class RemoteOwner(Owner):

@@ -15,6 +15,8 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import Array, CipherArray, digest
 from fedleak.core.steps import Step
 from fedleak.crypto import fixed_point
+from fedleak.crypto.blinding import FRESH
+from fedleak.crypto.blinding import encrypted as blinded
 from fedleak.crypto.cipher import PrivateKey
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
@@ -63,6 +65,7 @@ class RoundSetting:
     l2: float
     fraction_bits: int
     with_loss: bool
+    blinding: str = FRESH
 
 
 def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, setting: RoundSetting) -> None:
@@ -102,7 +105,8 @@ def _collect_scores(
     for member in members[1:]:
         share = member.actor.outgoing(linear.SHARED_SCORE, member.score(batch))
         values = fixed_point.encode(setting.rule.residual.slope * share, setting.fraction_bits)
-        encrypted = arbiter.key.public.encrypt([int(v) for v in values], setting.fraction_bits)
+        plain = [int(v) for v in values]
+        encrypted = blinded(arbiter.key.public, plain, setting.fraction_bits, setting.blinding)
         found.append(member.actor.send(linear.ENCRYPTED_SCORE, members[0].actor, encrypted))
     return found
 
@@ -114,16 +118,15 @@ def _encrypted_residual(
     encrypted_scores: Sequence[CipherArray],
     setting: RoundSetting,
 ) -> CipherArray:
-    """[[d]], re-randomised so that equal residuals do not show as equal bytes."""
+    """[[d]], re-randomised so that equal residuals do not show as equal bytes; not where blinding is left out."""
     shared = active.actor.outgoing(linear.SHARED_SCORE, active.score(batch) - _target(active, batch, setting.rule))
     total = encrypted_scores[0]
     for encrypted in encrypted_scores[1:]:
         total = arbiter.key.public.add(total, encrypted)
     values = fixed_point.encode(setting.rule.residual.slope * shared, setting.fraction_bits)
     modulus = arbiter.key.public.modulus
-    return arbiter.key.public.rerandomise(
-        arbiter.key.public.add_residues(total, [int(value) % modulus for value in values])
-    )
+    found = arbiter.key.public.add_residues(total, [int(value) % modulus for value in values])
+    return arbiter.key.public.rerandomise(found) if setting.blinding == FRESH else found
 
 
 def _encrypted_gradient(

@@ -30,6 +30,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import Truth
 from fedleak.crypto import CIPHERS
+from fedleak.crypto.blinding import FRESH, NONE, check_blinding
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
@@ -45,6 +46,8 @@ from fedleak.protocols.linear.linear_settings import (
 )
 from fedleak.protocols.linear.member import Member, all_members, batches, order_members
 from fedleak.protocols.usefulness import Usefulness
+
+BLINDINGS = (FRESH, NONE)
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,15 @@ class VerticalArbiterSettings(VerticalLinearSettings):
         "validate on them; 0 for never",
         unit="epochs",
     )
+    blinding: str = setting(
+        FRESH,
+        "randomness of encrypted scores and residuals: of each its own; none, a fault that libraries had",
+        choices=BLINDINGS,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_blinding(self.blinding, self.cipher, BLINDINGS)
         if self.validate_every < 0:
             raise InputError(f"validate_every must be 0 or more; got {self.validate_every}")
         if not 0 <= self.l2 < inf:
@@ -155,7 +164,7 @@ class VerticalWithArbiter(Protocol):
                 arbiter,
                 members,
                 batch,
-                RoundSetting(self.rule, rate, settings.l2, settings.fraction_bits, settings.loss),
+                RoundSetting(self.rule, rate, settings.l2, settings.fraction_bits, settings.loss, settings.blinding),
             )
             if settings.validate_every and (number + 1) % (rounds_an_epoch * settings.validate_every) == 0:
                 _validate(members)
@@ -172,6 +181,7 @@ class VerticalWithArbiter(Protocol):
             loss=given.loss,
             prediction_service=given.prediction_service,
             validate_every=given.validate_every,
+            blinding=given.blinding,
         )
         return linear_facts(cls.name, given, parties, n_rows, approximation=cls.rule.approximation, own=own)
 

@@ -139,6 +139,7 @@ class ArbiterFacts(LinearFacts):
     decay: bool | None = None  # the rate is divided by sqrt(1 + epoch)
     loss: bool | None = None  # sent to the arbiter
     prediction_service: bool | None = None  # of partial scores, to the active party
+    blinding: str | None = None  # of encrypted scores and residuals: fresh or none
     validate_every: int | None = None  # epochs after which training rows are scored in plaintext; 0 for never
 
 
