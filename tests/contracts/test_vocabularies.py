@@ -28,6 +28,7 @@ from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.protocols.boosting import vocabulary as boosting
+from fedleak.protocols.boosting.plain_boosting import PlainBoostingSettings
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.prediction import vocabulary as prediction
@@ -80,7 +81,8 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
     if words is boosting.VOCABULARY:
         held_out = boosted(TWO, enrolled_records=True, n_test=4)
         marked = ran(boosted(TWO), deviation=ReverseSum(key_bits=1024), deviating="bank")
-        return [ran(held_out), ran(held_out.with_settings(prediction="scores")), marked]
+        plain = vertical(TWO, PlainBoostingSettings(n_trees=1, depth=2, bins=4), protocol="plain-boosting")
+        return [ran(held_out), ran(held_out.with_settings(prediction="scores")), marked, ran(plain)]
     if words is networks.VOCABULARY:
         clients = [row_clients(), row_clients(update="change", local_steps=2, known_batches=True)]
         return [ran(one) for one in (cut_table(), cut_pictures(trained=True), split(cut_table()), *clients)]

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import fedleak
 from fedleak.core.errors import InputError, RunError
 from fedleak.frameworks.children import last_line, run_to_end
 from fedleak.frameworks.recipe import Recipe, check_python
@@ -93,7 +92,7 @@ def _install(recipe: Recipe, place: Path, lock: Path, log: Path) -> int:
 
 def _link_fedleak(place: Path) -> None:
     """This very package, in place: an environment never has an older one."""
-    package = Path(fedleak.__file__).parent
+    package = Path(__file__).parents[1]
     (site,) = (place / "lib").glob("python3.*/site-packages")
     link = site / "fedleak"
     if link.is_symlink() and link.resolve() == package.resolve():
