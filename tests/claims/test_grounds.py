@@ -47,6 +47,7 @@ def test_every_refusal_names_its_grounds():
         "boosting/threshold_search.py",
         "networks/cafe_printed.py",
         "networks/embedding_course.py",
+        "networks/embedding_regression.py",
         "networks/gradient_factoring.py",
         "networks/gradient_matching.py",
         "networks/gradient_labels.py",

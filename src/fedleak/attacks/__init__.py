@@ -63,6 +63,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("gradient-clustering", "fedleak.attacks.networks.gradient_labels:GradientClustering"),
         Entry("embedding-gram", "fedleak.attacks.networks.embedding_gram:EmbeddingGram"),
         Entry("embedding-gram-inversion", "fedleak.attacks.networks.embedding_gram:EmbeddingGramInversion"),
+        Entry("embedding-regression", "fedleak.attacks.networks.embedding_regression:EmbeddingRegression"),
         Entry("average-inversion", "fedleak.attacks.inversion.average_inversion:AverageInversion"),
         Entry("equality-solving", "fedleak.attacks.predictions.equality_solving:EqualitySolving", ("esa",)),
         Entry(

@@ -228,7 +228,7 @@ STAGES = (
     ),
     Stage(
         "columns behind a split network",
-        ("embedding-gram", "embedding-gram-inversion"),
+        ("embedding-gram", "embedding-gram-inversion", "embedding-regression"),
         Vertical("split-network", BANK, n_own=3, n_hidden=2),
         Split({"rounds": 5, "precision": "float64", "top": ("linear 8", "activation tanh")}, one_batch=True),
         by(BANK, cells=0.3),
