@@ -153,7 +153,14 @@ def rows_before() -> list[Row]:
 def noticed_in(rows: Sequence[Row]) -> Noticed:
     """What need not be tried again as long as tests are only added."""
     noticed = [row for row in rows if row["outcome"] in ("failed", "endless")]
-    return {(row["module"], row["line"], row["change"]): row for row in noticed}
+    return by_edit(noticed)
+
+
+def by_edit(rows: Sequence[Row]) -> Noticed:
+    """What an interrupted run has; equivalents are told anew by the list as it is."""
+    undone = {"equivalent": "survived"}
+    rows = [{**row, "outcome": undone.get(str(row["outcome"]), row["outcome"])} for row in rows]
+    return {(row["module"], row["line"], row["change"]): row for row in rows}
 
 
 def with_equivalents(rows: Sequence[dict[str, object]], known: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
@@ -192,10 +199,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--number", type=int, default=NUMBER)
     parser.add_argument("--only", default="", help="one package; of the others the last result is kept")
     parser.add_argument("--again", action="store_true", help="try only what the last result did not notice")
+    parser.add_argument("--resume", action="store_true", help="try only what the last result does not have")
     asked = parser.parse_args(arguments)
     table = tomllib.loads(MAP.read_text(encoding="utf-8"))
     known = table.pop("equivalent", [])
-    noticed = noticed_in(rows_before()) if asked.again else {}
+    kept = by_edit(rows_before()) if asked.resume else noticed_in(rows_before()) if asked.again else {}
     listed = named(tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"])
     everything = [*drawn(targets(table), asked.seed, asked.number), *listed]
     choice = [pair for pair in everything if asked.only in ("", pair[0].package)]
@@ -205,7 +213,7 @@ def main(arguments: Sequence[str]) -> int:
     made = _provenance()
     rows = [row for row in rows_before() if asked.only and row["package"] != asked.only]
     with tempfile.TemporaryDirectory() as folder:
-        for row in measured(Copy(Path(folder)), choice, noticed):
+        for row in measured(Copy(Path(folder)), choice, kept):
             rows.append(row)
             _write(asked.seed, with_equivalents(rows, known), made)  # after each: an interruption loses little
     found = json.loads(RESULT.read_text(encoding="utf-8"))

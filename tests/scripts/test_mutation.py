@@ -90,6 +90,15 @@ def test_only_a_survivor_can_be_equivalent_and_it_counts_neither_way():
     assert mutation.summary([])["all"]["share"] is None
 
 
+def test_what_was_tried_is_known_by_its_place_and_only_survivors_are_tried_again():
+    rows = [
+        {**row("crypto", outcome), "line": line} for line, outcome in enumerate(("failed", "survived", "equivalent"))
+    ]
+    assert [key[1] for key in mutation.by_edit(rows)] == [0, 1, 2]
+    assert mutation.by_edit(rows)["crypto.m", 2, "a -> b"]["outcome"] == "survived"
+    assert [key[1] for key in mutation.noticed_in(rows)] == [0]
+
+
 @pytest.mark.xfail(reason="to be measured on the code as it lands", strict=True)
 def test_the_committed_score_is_enough():
     found = json.loads(mutation.RESULT.read_text(encoding="utf-8"))
