@@ -135,3 +135,21 @@ def test_three_classes_have_a_tree_each(tmp_path):
     view = replace(view_of(transcript, SecretKind.LABELS, "bank"), facts=facts)
     guess = SampleGradients().run(view, rng=np.random.default_rng(0))
     assert guess.values[:, 0].tolist() == labels.tolist()
+
+
+def test_a_cell_that_is_a_threshold_but_for_rounding_stays_inside(tmp_path):
+    """XGBoost compares in single precision: a threshold may be a cell rounded up, and the cell itself lies below."""
+    single = CELLS.astype(np.float32)
+    edge = int(np.flatnonzero(single.astype(np.float64) > CELLS)[0])
+    base = float(np.float32(LABELS.mean()))
+    g, h, left = base - LABELS, np.ones(N), single < single[edge]
+    found = Wire()
+    found.learner(base)
+    found.gradients(np.stack([g, h], axis=1)[:, None])
+    found.offers(0, [[], [offer(0, 3, float(single[edge]), 1.0, g, h, left)]])
+    found.routing(left, np.zeros(N, dtype=bool))
+    transcript = captured(found.exchanges, tmp_path / "capture")
+    told = OfferedIntervals().run(view_of(transcript, SecretKind.RANGES, "fintech"), rng=np.random.default_rng(0))
+    assert not left[edge]
+    assert CELLS[edge] < single[edge]
+    assert ((told.intervals[:, 1, 0] <= CELLS) & (told.intervals[:, 1, 1] >= CELLS)).all()
