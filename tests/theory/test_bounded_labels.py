@@ -52,7 +52,7 @@ def test_covers_count_by_trying_all_labelings():
         found = linprog(np.zeros(3), A_ub=-np.array(signs)[:, None] * rows, b_ub=-np.ones(7), bounds=(None, None))
         separable += found.status == 0
     assert separable / 2**7 == pytest.approx(separable_share(3, 7))
-    assert separable_share(20, 40) == pytest.approx(0.5)
+    assert [separable_share(d, 2 * d) for d in (20, 500, 600)] == pytest.approx([0.5, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.9])

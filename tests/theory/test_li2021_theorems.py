@@ -228,6 +228,17 @@ def test_secure_aggregation_hides_one_party_among_two(secure, state):
     assert HorizontalInversion.assess(found).state is state
 
 
+@pytest.mark.parametrize(("batch_size", "kept_apart"), [(19, True), (20, False), (None, False)])
+def test_only_several_batches_that_are_drawn_anew_keep_models_apart(batch_size, kept_apart):
+    """All rows in one batch are the same however they are shuffled."""
+    parties = (*(PartyFacts(name, Role.ACTIVE, 4) for name in "ab"), PartyFacts("server", Role.SERVER, 0))
+    own = HorizontalLinearFacts(rounds=60, shuffled=("a",), secure_aggregation=True)
+    found = Facts("horizontal-linear", parties, n_rows=20, batch_size=batch_size, own=own).seen_by(("a",), frozenset())
+    details = [condition.detail for condition in HorizontalInversion.assess(found).conditions]
+    assert ("a" in details) is kept_apart
+    assert any(detail.startswith("nobody") for detail in details) is not kept_apart
+
+
 @pytest.mark.parametrize("attack", list(ATTACKS), ids=lambda plugin: plugin.name)
 def test_every_attack_has_something_to_say_about_linear_regression(attack):
     assert attack.predict(facts(approximation="exact")).reasons
