@@ -1,8 +1,8 @@
 """One gradient, solved, against our own DLG and cosine matching, on the same gradients and in the same CPU time.
 
 Sigmoid networks in float32; test pictures of CIFAR-10 and MNIST, and rows of a table. Rivals get what our side took, or
-five seconds where it took less; labels are theirs to find or to read off, as their papers have it. The better of them
-counts.
+five seconds where it took less, and use less of it where their search has ended; labels are theirs to find or to read
+off, as their papers have it. The better of them counts.
 """
 
 from __future__ import annotations
