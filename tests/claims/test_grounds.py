@@ -45,6 +45,7 @@ def test_every_refusal_names_its_grounds():
         "boosting/offered_splits.py",
         "boosting/sample_gradients.py",
         "boosting/threshold_search.py",
+        "networks/cafe_pictures.py",
         "networks/cafe_printed.py",
         "networks/embedding_course.py",
         "networks/embedding_regression.py",

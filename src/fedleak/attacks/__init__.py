@@ -46,6 +46,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("rotation-matching-unnamed", "fedleak.attacks.inversion.rotation_matching:UnnamedRotationMatching"),
         Entry("arbiter-collusion", "fedleak.attacks.arbiter.arbiter_collusion:ArbiterCollusion"),
         Entry("cafe-printed", "fedleak.attacks.networks.cafe_printed:CafePrinted", ("cafe",)),
+        Entry("cafe-printed-pictures", "fedleak.attacks.networks.cafe_pictures:CafePictures", ("cafe-pictures",)),
         Entry(
             "gradient-separation", "fedleak.attacks.networks.gradient_separation:GradientSeparation", ("cafe-direct",)
         ),

@@ -24,12 +24,12 @@ NETWORK_STAGES = (
     ),
     Stage(
         "halves of pictures",
-        ("picture-separation",),
+        ("picture-separation", "cafe-printed-pictures"),
         Vertical("vertical-network", BANK, n_own=16, n_hidden=16, helper=Role.SERVER, side=4),
         Solved("vertical-network", 4, 40, {"bottom": (*CONVOLVED, "linear 4")}),
         by(BANK, HUB),
         sizes=FEW_ROWS,
-        slow=("picture-separation",),
+        slow=("picture-separation", "cafe-printed-pictures"),
     ),
     Stage(
         "one gradient of rows",

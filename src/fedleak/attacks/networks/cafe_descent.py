@@ -18,40 +18,59 @@ FIRST_INPUTS = 0.08  # H ~ U(0, 0.08)
 RATE = 5e-3
 
 
-def descended_gradients(
-    batches: Batches, stream: Iterable[LayerGradient], rng: np.random.Generator, *, rate: float = RATE
-) -> FloatArray:
-    """Algorithm 1: V, of the batch's sum as ``LayerGradient`` has it; a step for each batch of the stream."""
-    width = 0
-    found = np.zeros((0, 0), dtype=np.float32)
-    for number, gradient in enumerate(stream):
-        if not width:
-            width = len(gradient.bias)
-            found = rng.uniform(-FIRST_GRADIENTS, FIRST_GRADIENTS, (len(batches.ids), width)).astype(np.float32)
-        batch = number % len(batches.counts)
-        held, size = batches.rows(batch), float(batches.sizes[batch])
-        counts = batches.counts[batch, held].astype(np.float32)
+class RowGradients:
+    """Algorithm 1: V, by a step for each batch; ``rate`` None: the largest stable one."""
+
+    def __init__(self, batches: Batches, width: int, rng: np.random.Generator, rate: float | None = RATE) -> None:
+        self._batches, self._rate = batches, rate
+        self._mean = rng.uniform(-FIRST_GRADIENTS, FIRST_GRADIENTS, (len(batches.ids), width)).astype(np.float32)
+
+    def step(self, batch: int, gradient: LayerGradient) -> None:
+        held, size = self._batches.rows(batch), float(self._batches.sizes[batch])
+        counts = self._batches.counts[batch, held].astype(np.float32)
         # grad of |V^T s - b|^2 (eq. 7) by the rows of the batch
-        left = counts @ found[held] - (gradient.bias / size).astype(np.float32)
-        found[held] -= np.float32(2 * rate) * np.outer(counts, left)
-    return found.astype(np.float64) * float(batches.sizes[0])
+        left = counts @ self._mean[held] - (gradient.bias / size).astype(np.float32)
+        rate = 0.5 / float(counts @ counts) if self._rate is None else self._rate
+        self._mean[held] -= np.float32(2 * rate) * np.outer(counts, left)
+
+    @property
+    def values(self) -> FloatArray:
+        """Of the batch's sum, as ``LayerGradient`` has it."""
+        return self._mean.astype(np.float64) * float(self._batches.sizes[0])
+
+
+class RowInputs:
+    """Algorithm 2: H. The printed step of 5e-3 hardly moves where v_n are small, so that a step is the largest stable
+    one: one over twice the largest eigenvalue of the batch's V V^T."""
+
+    def __init__(self, batches: Batches, width: int, rng: np.random.Generator) -> None:
+        self._batches = batches
+        self.values = rng.uniform(0, FIRST_INPUTS, (len(batches.ids), width)).astype(np.float32)
+
+    def step(self, batch: int, gradient: LayerGradient, own: FloatArray) -> None:
+        held, size = self._batches.rows(batch), float(self._batches.sizes[batch])
+        counts = self._batches.counts[batch, held, None].astype(np.float32)
+        mine = counts * (own[held] / float(self._batches.sizes[0])).astype(np.float32)
+        # grad of |sum s_n v_n h_n^T - G|_F^2 (eq. 8) by the rows of the batch
+        left = mine.T @ self.values[held] - (gradient.weight / size).astype(np.float32)
+        largest = float(np.linalg.eigvalsh(mine @ mine.T)[-1])
+        self.values[held] -= np.float32(1.0 / max(largest, 1e-30)) * (mine @ left)
+
+
+def descended_gradients(batches: Batches, stream: Iterable[LayerGradient], rng: np.random.Generator) -> FloatArray:
+    """A step for each batch of the stream; batches recur in their order."""
+    descent: RowGradients | None = None
+    for number, gradient in enumerate(stream):
+        descent = descent or RowGradients(batches, len(gradient.bias), rng)
+        descent.step(number % len(batches.counts), gradient)
+    return np.zeros((0, 0)) if descent is None else descent.values
 
 
 def descended_inputs(
     batches: Batches, stream: Iterable[LayerGradient], own: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Algorithm 2: H. The printed step of 5e-3 hardly moves where v_n are small, so that a step is the largest stable
-    one: one over twice the largest eigenvalue of the batch's V V^T."""
-    found = np.zeros((0, 0), dtype=np.float32)
-    mean_own = (own / float(batches.sizes[0])).astype(np.float32)
+    descent: RowInputs | None = None
     for number, gradient in enumerate(stream):
-        if not found.size:
-            found = rng.uniform(0, FIRST_INPUTS, (len(batches.ids), gradient.weight.shape[1])).astype(np.float32)
-        batch = number % len(batches.counts)
-        held, size = batches.rows(batch), float(batches.sizes[batch])
-        mine = batches.counts[batch, held, None].astype(np.float32) * mean_own[held]
-        # grad of |sum s_n v_n h_n^T - G|_F^2 (eq. 8) by the rows of the batch
-        left = mine.T @ found[held] - (gradient.weight / size).astype(np.float32)
-        largest = float(np.linalg.eigvalsh(mine @ mine.T)[-1])
-        found[held] -= np.float32(1.0 / max(largest, 1e-30)) * (mine @ left)
-    return found.astype(np.float64)
+        descent = descent or RowInputs(batches, gradient.weight.shape[1], rng)
+        descent.step(number % len(batches.counts), gradient, own)
+    return np.zeros((0, 0)) if descent is None else descent.values.astype(np.float64)

@@ -44,7 +44,9 @@ class CafePrinted(Attack):
         width, place = len(seen.network.columns), seen.network.first_linear
         refused = why_not(seen)
         if refused is None and not all(isinstance(layer, Flatten) for layer in seen.network.layers[: place or 0]):
-            refused = "other layers come before the first fully connected one: step III is not taken here"
+            refused = (
+                "other layers come before the first fully connected one: step III is that of cafe-printed-pictures"
+            )
         if refused or place is None:
             return nothing(view, refused or "", {}, width=width, status=Status.UNDETERMINED)
         own = descended_gradients(seen.batches, self._stream(seen, place), rng)
@@ -65,12 +67,14 @@ class CafePrinted(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        """Theorem 1 promises the first step in the limit; how far 8,000 steps come, no theorem says."""
-        assessment = BatchesOfKnownRows.assess(facts)
-        verdict = Verdict.IMPOSSIBLE if assessment.state is State.FAILS else Verdict.UNKNOWN
-        return Prediction(
-            verdict, (f"{assessment.theorem}: in the limit of infinitely many steps", *assessment.reasons)
-        )
+        return limit_of_descent(facts)
+
+
+def limit_of_descent(facts: Facts) -> Prediction:
+    """Theorem 1 promises the first step in the limit; how far 8,000 steps come, no theorem says."""
+    assessment = BatchesOfKnownRows.assess(facts)
+    verdict = Verdict.IMPOSSIBLE if assessment.state is State.FAILS else Verdict.UNKNOWN
+    return Prediction(verdict, (f"{assessment.theorem}: in the limit of infinitely many steps", *assessment.reasons))
 
 
 def _left(seen: CutView, place: int, own: FloatArray, inputs: FloatArray) -> dict[str, float]:

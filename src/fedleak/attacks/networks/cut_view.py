@@ -21,22 +21,39 @@ from fedleak.protocols.networks import vocabulary as networks
 
 @dataclass(frozen=True, eq=False)
 class CutView:
-    """Of the worker that the view is about. Gradients are read one at a time, from the first again at every pass."""
+    """Of the worker that the view is about, or of another. Gradients are read one at a time, from the first again at
+    every pass."""
 
     view: View
+    worker: str = ""
 
     @property
     def owner(self) -> str:
-        return self.view.target.owner
+        return self.worker or self.view.target.owner
+
+    @cached_property
+    def _networks(self) -> Tree:
+        payload = next((message.payload for message in self.view.at(networks.NETWORKS)), None)
+        return payload if isinstance(payload, Tree) else Tree({})
+
+    @cached_property
+    def bottoms(self) -> Tree:
+        found = self._networks.items.get(networks.BOTTOMS)
+        return found if isinstance(found, Tree) else Tree({})
 
     @cached_property
     def network(self) -> LayeredNetwork:
         """The worker's, as it was at the first batch."""
-        payload = next((message.payload for message in self.view.at(networks.NETWORKS)), None)
-        bottoms = payload.items.get(networks.BOTTOMS) if isinstance(payload, Tree) else None
-        spec = bottoms.items.get(self.owner) if isinstance(bottoms, Tree) else None
+        spec = self.bottoms.items.get(self.owner)
         if not isinstance(spec, ModelSpec):
             raise MissingFromViewError(f"the network of {self.owner} must be in the view; it is not")
+        return layered_of(spec)
+
+    @cached_property
+    def top(self) -> LayeredNetwork:
+        spec = self._networks.items.get(networks.TOP)
+        if not isinstance(spec, ModelSpec):
+            raise MissingFromViewError("the top network must be in the view; it is not")
         return layered_of(spec)
 
     @cached_property
