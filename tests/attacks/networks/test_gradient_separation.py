@@ -13,6 +13,7 @@ from fedleak.attacks.networks.picture_separation import PictureSeparation
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.core.whole.federation import Slice
+from fedleak.defenses.layer_blurring import LayerGradientNoise
 from network_runs import cut_pictures, cut_table
 
 pytest.importorskip("torch")
@@ -88,3 +89,14 @@ def test_a_blank_part_of_a_picture_is_named_and_left_out() -> None:
     assert guess.ids[untold].tolist() == [104]
     assert "add nothing to any gradient" in guess.why
     assert np.abs(guess.values - truth)[~untold].mean() < 0.1
+
+
+def test_changed_gradients_are_told_by_sums_where_spans_break() -> None:
+    federation = cut_table({"bank": 8, "fintech": 8}, bottom=WIDE, rounds=60, batch_size=4)
+    target = Secret(SecretKind.FEATURES, "fintech")
+    result = run(federation, hooks=LayerGradientNoise(share=0.05).hooks(federation))
+    view = result.view(("server",), target, result.transcript.facts)
+    guess = GradientSeparation().run(view, rng=np.random.default_rng(0))
+    assert guess.evidence["from"] == "sums over batches"
+    assert guess.evidence["rows determined"] == 24
+    assert not guess.certificate

@@ -89,7 +89,9 @@ def why_not(seen: CutView) -> str | None:
 
 
 def separate(seen: CutView) -> Separated:
-    """By spans where batches are small enough for them, which needs far fewer batches; else by sums."""
+    """By spans where batches are small enough for them, which needs far fewer batches; else by sums. Where gradients
+    are changed spans break first, and least squares over all batches average what was added: the way that tells more
+    rows is taken, and of two that tell as many the one that fits better."""
     place = seen.network.first_linear
     assert place is not None  # ``why_not`` has said so otherwise
 
@@ -99,8 +101,10 @@ def separate(seen: CutView) -> Separated:
     shape = seen.network.parameters[f"{place}.weight"].shape
     if seen.batches.sizes.max() <= min(shape):
         found = by_spans(seen.batches.first(batches_needed(seen.batches)), stream())
-        if found is not None:
+        if found is not None and found.agrees:
             return found
+        ways = [by_sums(seen.batches, stream()), *([] if found is None else [found])]
+        return max(ways, key=lambda way: (int(way.determined.sum()), -way.hidden.residual))
     return by_sums(seen.batches, stream())
 
 
