@@ -64,7 +64,7 @@ class Fig6(Experiment):
         return (0,) if quick else (0, 1, 2)
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        case = PictureCase(CIFAR, 12, 3, n_steps=60 if quick else 300)
+        case = PictureCase(CIFAR, 6, 2, n_steps=60) if quick else PictureCase(CIFAR, 12, 3, n_steps=300)
         progress.begin(self.name, len(FAKES) * len(self.seeds(quick=quick)))
         for label, defense in FAKES.items():
             found = []
