@@ -19,7 +19,7 @@ from fedleak.core.arrays import FloatArray, IntArray
 DEFAULT_NODES = 5000
 MAX_SOLUTIONS = 256
 DEPENDENT = 1e-7  # a row this close to the rows before it, relative to the largest, adds no direction
-NEARLY_DOUBLE = 1e-3  # a discriminant this little below zero may be a double root
+NEARLY_DOUBLE = 0.02  # a discriminant this little below zero may be a double root: errors of rows before have piled up
 FLAT = 1e-9  # a known-cell pattern with a smaller singular value does not determine the row
 
 
@@ -31,13 +31,6 @@ class SearchResult:
     n_nodes: int
     complete: bool  # False where the budget ended it
     open_directions: int
-    condition: float  # worst amplification along the first solution's path: 1 / smallest pivot
-
-
-@dataclass(frozen=True, eq=False)
-class _Node:
-    frame: Frame
-    smallest_pivot: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,26 +47,24 @@ class _RowSystem:
 
 def search(problem: RotationProblem, *, max_nodes: int = DEFAULT_NODES) -> SearchResult:
     cells = _cells_by_row(problem)
-    stack = [_Node(_first_frame(problem), 1.0)]
-    found: list[_Node] = []
+    stack = [_first_frame(problem)]
+    found: list[Frame] = []
     n_nodes, least_open = 0, problem.width
     while stack and n_nodes < max_nodes and len(found) < MAX_SOLUTIONS:
         node = stack.pop()
         n_nodes += 1
-        if node.frame.n_open == 0 or _reaches_no_row(problem, node.frame):
+        if node.n_open == 0 or _reaches_no_row(problem, node):
             least_open = 0
             found.append(node)
             continue
-        system = _best_row(problem, cells, node.frame)
+        system = _best_row(problem, cells, node)
         if system is None:
-            least_open = min(least_open, node.frame.n_open)
+            least_open = min(least_open, node.n_open)
             continue
-        basis = node.frame.complement()
-        pivot = min(node.smallest_pivot, system.pivot)
-        stack.extend(_Node(node.frame.extended(system.unit, basis @ y), pivot) for y in _roots(system))
-    condition = 1.0 / max(found[0].smallest_pivot, 1e-300) if found else float("inf")
-    rotations = tuple(node.frame.rotation() for node in found)
-    return SearchResult(rotations, n_nodes, not stack, least_open, condition)
+        basis = node.complement()
+        stack.extend(node.extended(system.unit, basis @ y) for y in _roots(system))
+    rotations = tuple(frame.rotation() for frame in found)
+    return SearchResult(rotations, n_nodes, not stack, least_open)
 
 
 def _reaches_no_row(problem: RotationProblem, frame: Frame) -> bool:

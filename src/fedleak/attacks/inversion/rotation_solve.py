@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
-from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
+from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, SearchResult, search
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Guess, Status
@@ -22,6 +22,7 @@ EVEN = 1e-3  # a weakest direction of this share of the strongest, or more, is n
 SAME_END = 3  # of the starts of a fit: an end that fewer come to may have others beside it
 MORE_STARTS = 28  # where a first dozen does not come to that
 MAX_POLISHED = 64
+BLURRED = 10.0  # a rotation may miss by so many times what its condition makes of the tolerance
 MOVES = 1e-6  # of a typical cell, along a direction of length one
 FREE = 1e-11  # a pivot this small, relative to the largest, belongs to a direction that no equation holds
 
@@ -97,7 +98,7 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= problem.apart]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
-    complete = found.complete and not by_chance
+    complete = found.complete and not by_chance and not _missed_by_errors(problem, found)
     if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
@@ -119,6 +120,19 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
         spread,
         complete,
     )
+
+
+def _missed_by_errors(problem: RotationProblem, found: SearchResult) -> bool:
+    """Whether a rotation that the search came to, and that no polish brings to a fit, may be the true one all the same:
+    where known cells hold a direction weakly, errors turn it far, and a polish does not find the way back."""
+    return any(_may_be_true(problem, rotation) for rotation in found.rotations[:MAX_POLISHED])
+
+
+def _may_be_true(problem: RotationProblem, rotation: FloatArray) -> bool:
+    if polish(problem, rotation).misfit <= problem.limit:
+        return False  # it is among what fits
+    condition, _ = _conditioning(problem, rotation)
+    return float(np.abs(problem.residuals(rotation)).max()) <= BLURRED * condition * problem.tolerance
 
 
 def _n_fitting(fitted: Sequence[Polished], limit: float) -> int:
