@@ -7,6 +7,8 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import click
+
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.own_table import Draft, Wishes, draft_text, drafted
 from fedleak.cli.bar import Bar
@@ -92,6 +94,18 @@ def command_of(order: Order, key: RunKey) -> str:
         named += [] if value is None else [option, f"{value:g}" if isinstance(value, float) else str(value)]
     named += [word for name in order.attacks for word in ("--attack", name)]
     return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
+
+
+def refuse_beside_resume(context: click.Context) -> None:
+    """What was asked stands in the journal; only what is made of the findings can be chosen anew."""
+    given = click.core.ParameterSource.COMMANDLINE
+    beside = [name for name in context.params if context.get_parameter_source(name) is given]
+    wrong = sorted(name for name in beside if name not in ("resume", "json", "fail_on", "verbose"))
+    if wrong:
+        named = ", ".join(wrong).replace("_", "-")
+        raise click.UsageError(
+            f"--resume must stand with --json, --fail-on and --verbose alone; got {named} as well", context
+        )
 
 
 def begun_order(out: Path) -> tuple[Order, RunKey]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +11,14 @@ import click
 
 from fedleak.cli.capture import capture
 from fedleak.cli.output import told
+from fedleak.cli.shared_options import PATH, about_a_table, json_option, verbose_option
 from fedleak.cli.signals import listen
 from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
-PATH = click.Path(path_type=Path)
 FAIL_ON = click.Choice(["never", "low", "medium", "high"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
-
-
-def about_a_table(command: Callable[..., object]) -> Callable[..., object]:
-    """Options of commands that take a table in place of a scenario."""
-    for option in reversed((
-        click.option("--target", help="Of a table: the column that holds the labels."),
-        click.option("--mine", help='Of a table: your columns, such as "income,age" or "bank=income,age".'),
-        click.option("--partner", "partners", multiple=True, help="A partner's columns; may be given several times."),
-        click.option("--labels", type=click.Choice(["mine", "partner"]), default="mine", help="Who has the labels."),
-        click.option("--phase", type=click.Choice(["train", "predict"]), default="train", help="What is audited."),
-        click.option("--protocol", help="By default one that fits the labels; see: fedleak list protocols"),
-        click.option("--set", "settings", multiple=True, help="KEY=VALUE of a scenario, such as batch_size=64."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
-
-
-json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
-verbose_option = click.option("--verbose/--no-verbose", help="Print everything, not the verdict alone.")
 
 
 class InOrder(click.Group):
@@ -122,13 +103,13 @@ def audit(
     "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
     """
     from fedleak.auditing.own_table import Wishes
-    from fedleak.cli.audit import MB, Telling, audit_command, begun_order, wishes_about
+    from fedleak.cli.audit import MB, Telling, audit_command, begun_order, refuse_beside_resume, wishes_about
     from fedleak.core.whole.randomness import RunKey
     from fedleak.report.finding_journal import Order
 
     told = Telling(json=json, fail_on=fail_on, verbose=verbose)
     if resume is not None:
-        _refuse_beside_resume(context)
+        refuse_beside_resume(context)
         order, key = begun_order(resume)
         return audit_command(order, resume, told, key, resumed=True)
     order = Order(
@@ -150,18 +131,6 @@ def audit(
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def _refuse_beside_resume(context: click.Context) -> None:
-    """What was asked stands in the journal; only what is made of the findings can be chosen anew."""
-    given = click.core.ParameterSource.COMMANDLINE
-    beside = [name for name in context.params if context.get_parameter_source(name) is given]
-    wrong = sorted(name for name in beside if name not in ("resume", "json", "fail_on", "verbose"))
-    if wrong:
-        named = ", ".join(wrong).replace("_", "-")
-        raise click.UsageError(
-            f"--resume must stand with --json, --fail-on and --verbose alone; got {named} as well", context
-        )
 
 
 app.add_command(capture)
