@@ -158,9 +158,10 @@ def random_table(seed: int) -> tuple[RotationProblem, np.ndarray]:
     return RotationProblem(factor, *cells, Anchor(weights, rows @ weights), 10 * error * size), rows
 
 
-@pytest.mark.parametrize("seed", [583, 2, 3])
+@pytest.mark.parametrize("seed", [583, 5429, 6957, 2])
 def test_a_table_that_fits_is_not_the_only_one_where_another_was_missed_by_errors(seed):
-    """Of 583 the true table ends beside a fit, because cells hold one direction weakly; another table fits."""
+    """Of 583 the true table ends beside a fit, because cells hold one direction weakly, and another table fits. Of 5429
+    and 6957 another one fits less well than errors explain, and the true one is not found. Of 2 it is."""
     case, rows = random_table(seed)
     found = solve(case)
     assert found.answer is not Answer.UNIQUE or np.abs(found.candidates[0] - rows).max() < 0.01

@@ -82,6 +82,12 @@ class RotationProblem:
         return CONTRADICTION * self.tolerance
 
     @property
+    def explained(self) -> float:
+        """A misfit up to this is what errors make: beyond it a table may fit by chance, and the true one be missed."""
+        rounded = self.within is not None and bool(np.any(self.within / ROUNDED > self.tolerance))
+        return (ROUNDED if rounded else 1.0) * self.tolerance
+
+    @property
     def apart(self) -> float:
         """Tables closer than this are one answer: how far they may be off then shows in the columns' errors."""
         return max(self.limit, self.coarsest)

@@ -90,7 +90,8 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     if n_free > 0:
         return replace(_too_few(problem, found.n_nodes, n_free), moved=_moved(problem, best.rotation))
     if best.misfit > limit:
-        why = _no_fit(problem, best.misfit, searched=found.complete and bool(rotations))
+        searched = found.complete and bool(rotations) and not _missed_by_errors(problem, found)
+        why = _no_fit(problem, best.misfit, searched=searched)
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
     kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
     tables = [problem.factor @ one.rotation for one in kept]
@@ -98,7 +99,8 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= problem.apart]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
-    complete = found.complete and not by_chance and not _missed_by_errors(problem, found)
+    explained = best.misfit <= problem.explained
+    complete = found.complete and explained and not by_chance and not _missed_by_errors(problem, found)
     if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
