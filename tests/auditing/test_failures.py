@@ -66,8 +66,11 @@ def test_what_an_attack_or_its_scoring_raises_is_a_finding(error, place, monkeyp
     if place == "attack":
         monkeypatch.setattr(ResidualSign, "run", raises(error))
     else:
-        scored = play.scored
-        only = lambda tried, *rest: (raises(error) if tried.attack is ResidualSign else scored)(tried, *rest)  # noqa: E731
+        scored, fails = play.scored, raises(error)
+
+        def only(tried, *rest, **options):
+            return (fails if tried.attack is ResidualSign else scored)(tried, *rest, **options)
+
         monkeypatch.setattr(play, "scored", only)
     work = audited()
     found = by_attack(work)

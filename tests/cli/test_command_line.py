@@ -224,7 +224,7 @@ WRONG = {
 def test_wrong_input_is_one_line_exit_2_and_nothing_written(what, scenario, tmp_path):
     (good, bad), message = WRONG[what]
     scenario.write_text(changed((good, bad)))
-    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", "--repeats", "1", cwd=tmp_path)
     lines = [line for line in done.stderr.splitlines() if not line.endswith(" ...")]
     assert done.returncode == 2, done.stderr
     assert len(lines) == 1
@@ -239,7 +239,7 @@ def test_names_of_parties_are_printed_and_stored_as_they_are(scenario, tmp_path)
     name = "../[red]x[/bold]"
     noise = f'sigma = 200.0\nparties = ["{name}"]'
     scenario.write_text(SMALL.replace('"fintech"', f'"{name}"').replace("sigma = 200.0", noise))
-    done = fedleak("audit", scenario, "--out", tmp_path / "out", cwd=tmp_path)
+    done = fedleak("audit", scenario, "--out", tmp_path / "out", "--repeats", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert name in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml", "out"}

@@ -206,11 +206,11 @@ def test_the_area_lies_within_its_interval_as_often_as_said():
     from scipy.stats import norm
 
     covered = []
-    for seed in range(300):
+    for seed in range(180):
         true, scores = separated(120, 20, seed, gap=1.5)
         low, high = by_score(true, scores)["auc"].ci
         covered.append(low <= norm.cdf(1.5 / 2**0.5) <= high)
-    assert 0.92 <= np.mean(covered) <= 0.995
+    assert 0.92 <= np.mean(covered) < 1
 
 
 def test_the_chance_of_a_table_is_that_of_all_choices():

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto import fixed_point
+from fedleak.crypto.bigint import Mpz, powmod
 from fedleak.crypto.secret_sharing import Share, combine
 
 Words = npt.NDArray[np.uint64]
@@ -38,6 +39,7 @@ _GROUP_HEX = (
     "15728E5A8AACAA68FFFFFFFFFFFFFFFF"
 )
 PRIME = int(_GROUP_HEX, 16)
+_PRIME = Mpz(PRIME)
 GENERATOR = 2
 EXPONENT_BITS = 512
 KEY_BYTES = 256
@@ -49,13 +51,18 @@ class MaskingKey:
 
     def __init__(self, exponent: int | None = None) -> None:
         self.exponent = secrets.randbits(EXPONENT_BITS) | 1 if exponent is None else exponent
-        self.public = pow(GENERATOR, self.exponent, PRIME)
+        self.public = _power(GENERATOR, self.exponent)
 
     def shared_with(self, other: int) -> bytes:
         """The pair's secret."""
         if not 1 < other < PRIME - 1:
             raise CryptoError("a public key must lie strictly between 1 and p - 1; got one that does not")
-        return hashlib.sha256(pow(other, self.exponent, PRIME).to_bytes(KEY_BYTES, "big")).digest()
+        return hashlib.sha256(_power(other, self.exponent).to_bytes(KEY_BYTES, "big")).digest()
+
+
+def _power(base: int, exponent: int) -> int:
+    """Modulo the group's prime; several times faster than Python's own."""
+    return int(powmod(Mpz(base), exponent, _PRIME))
 
 
 def mask_of(name: str, pair_secrets: Mapping[str, bytes], round_number: int, count: int) -> Words:

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from fedleak.attacks.inversion.rotation_problem import Polished, RotationProblem, equations, fit_rotations, polish
-from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, SearchResult, search
+from fedleak.attacks.inversion.rotation_search import DEFAULT_NODES, search
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Guess, Status
@@ -71,7 +71,8 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     """Every rotation that fits, or the reason why there is none to be named."""
     found = search(problem, max_nodes=max_nodes)
     rotations = found.rotations
-    polished = _polished(problem, rotations)
+    tried = [polish(problem, rotation) for rotation in rotations[:MAX_POLISHED]]
+    polished = sorted(tried, key=lambda one: one.misfit)
     limit = problem.limit
     fitted: list[Polished] = []
     if not polished or polished[0].misfit > limit:
@@ -90,7 +91,7 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     if n_free > 0:
         return replace(_too_few(problem, found.n_nodes, n_free), moved=_moved(problem, best.rotation))
     if best.misfit > limit:
-        searched = found.complete and bool(rotations) and not _missed_by_errors(problem, found)
+        searched = found.complete and bool(rotations) and not _missed_by_errors(problem, rotations, tried)
         why = _no_fit(problem, best.misfit, searched=searched)
         return Inversion(Answer.CONTRADICTION, (), len(rotations), found.n_nodes, best.misfit, condition, 0, why)
     kept = [one for one in polished if one.misfit <= max(limit, 3 * best.misfit)]
@@ -100,7 +101,7 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
     explained = best.misfit <= problem.explained
-    complete = found.complete and explained and not by_chance and not _missed_by_errors(problem, found)
+    complete = found.complete and explained and not by_chance and not _missed_by_errors(problem, rotations, tried)
     if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
     spread = np.max([table.max(axis=0) for table in alike], axis=0)
@@ -124,15 +125,14 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     )
 
 
-def _missed_by_errors(problem: RotationProblem, found: SearchResult) -> bool:
+def _missed_by_errors(problem: RotationProblem, rotations: Sequence[FloatArray], tried: Sequence[Polished]) -> bool:
     """Whether a rotation that the search came to, and that no polish brings to a fit, may be the true one all the same:
     where known cells hold a direction weakly, errors turn it far, and a polish does not find the way back."""
-    return any(_may_be_true(problem, rotation) for rotation in found.rotations[:MAX_POLISHED])
+    beside = [start for start, one in zip(rotations, tried, strict=False) if one.misfit > problem.limit]
+    return any(_may_be_true(problem, rotation) for rotation in beside)
 
 
 def _may_be_true(problem: RotationProblem, rotation: FloatArray) -> bool:
-    if polish(problem, rotation).misfit <= problem.limit:
-        return False  # it is among what fits
     condition, _ = _conditioning(problem, rotation)
     return float(np.abs(problem.residuals(rotation)).max()) <= BLURRED * condition * problem.tolerance
 
@@ -180,11 +180,6 @@ def _no_fit(problem: RotationProblem, misfit: float, *, searched: bool) -> str:
     if searched and singular[-1] > EVEN * singular[0]:
         return f"the known cells contradict the trajectory: {miss}"
     return f"no rotation was found that fits the known cells: {miss}; one of them is wrong, or the search missed it"
-
-
-def _polished(problem: RotationProblem, rotations: tuple[FloatArray, ...]) -> list[Polished]:
-    """Best first."""
-    return sorted((polish(problem, rotation) for rotation in rotations[:MAX_POLISHED]), key=lambda one: one.misfit)
 
 
 def _distinct(tables: list[FloatArray], limit: float) -> tuple[FloatArray, ...]:
