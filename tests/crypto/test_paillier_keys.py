@@ -105,8 +105,11 @@ def test_hostile_private_keys_raise_one_clear_error(
 
 
 def test_composite_and_equal_factors_are_refused(paillier: PaillierPrivateKey) -> None:
-    p, q = (int(prime) for prime in prime_pair(256))
-    for left, right in ((p * q, paillier.p), (paillier.p, paillier.p)):
+    """The larger prime makes a modulus of equal ones as long as a right one; the other is drawn until it is, too."""
+    larger = max(paillier.p, paillier.q)
+    products = (int(p) * int(q) for p, q in iter(lambda: prime_pair(256), None))
+    composite = next(one for one in products if (one * larger).bit_length() == (larger * larger).bit_length())
+    for left, right in ((composite, larger), (larger, larger)):
         modulus = left * right
         fields = {"modulus": integer(modulus), "generator": integer(4), "p": integer(left), "q": integer(right)}
         with pytest.raises(FileFormatError, match="prime"):

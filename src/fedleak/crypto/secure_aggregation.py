@@ -24,7 +24,6 @@ import numpy.typing as npt
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto import fixed_point
-from fedleak.crypto.bigint import Mpz, powmod
 from fedleak.crypto.secret_sharing import Share, combine
 
 Words = npt.NDArray[np.uint64]
@@ -39,7 +38,6 @@ _GROUP_HEX = (
     "15728E5A8AACAA68FFFFFFFFFFFFFFFF"
 )
 PRIME = int(_GROUP_HEX, 16)
-_PRIME = Mpz(PRIME)
 GENERATOR = 2
 EXPONENT_BITS = 512
 KEY_BYTES = 256
@@ -62,7 +60,9 @@ class MaskingKey:
 
 def _power(base: int, exponent: int) -> int:
     """Modulo the group's prime; several times faster than Python's own."""
-    return int(powmod(Mpz(base), exponent, _PRIME))
+    from fedleak.crypto.bigint import Mpz, powmod  # not for a list of protocols, which computes nothing
+
+    return int(powmod(Mpz(base), exponent, Mpz(PRIME)))
 
 
 def mask_of(name: str, pair_secrets: Mapping[str, bytes], round_number: int, count: int) -> Words:
