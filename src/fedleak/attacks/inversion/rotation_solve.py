@@ -100,7 +100,7 @@ def invert(problem: RotationProblem, *, rng: np.random.Generator, max_nodes: int
     alike = [np.abs(table - tables[0]) for table in tables if float(np.abs(table - tables[0]).max()) <= problem.apart]
     answer = Answer.UNIQUE if len(candidates) == 1 else Answer.SEVERAL
     by_chance = bool(fitted) and _n_fitting(fitted, limit) < SAME_END
-    explained = best.misfit <= problem.explained
+    explained = problem.width == 1 or best.misfit <= problem.explained  # one column has two signs, and both were tried
     complete = found.complete and explained and not by_chance and not _missed_by_errors(problem, rotations, tried)
     if answer is Answer.UNIQUE and not complete:
         answer = Answer.BUDGET
