@@ -28,7 +28,6 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 NOT_YET = {
     "hu2022": "active feature",
     "li2019": "async scale table1",
-    "li2021": "gram-precision no-known-cells table2 table3 table4",
     "luo2021": "fig10 fig11 fig7 penalty table3",
 }
 OLD = {f"{paper}/{name}" for paper, names in NOT_YET.items() for name in names.split()}
