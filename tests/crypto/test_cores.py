@@ -69,6 +69,11 @@ def test_an_error_is_that_of_one_core(paillier: PaillierPrivateKey) -> None:
         paillier.public.grouped_sum(type(c)(c.key_id, c.scheme, broken, c.shape, 0), np.zeros((1, 64), np.int64), 1)
 
 
+def test_what_work_raises_is_not_taken_for_the_end_of_it() -> None:
+    with using(2), pytest.raises(IndexError, match="pop from empty"):
+        spread(bytearray.pop, [bytearray(b"a"), bytearray(), bytearray(b"b"), bytearray(b"c")])
+
+
 def test_while_helpers_are_busy_others_work_alone() -> None:
     with using(2):
         with on_cores._turn:

@@ -100,10 +100,17 @@ def _together(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> lis
 
 
 def _take(work: Callable[[ShareT], ResultT], waiting: deque[tuple[int, ShareT]], done: dict[int, ResultT]) -> None:
-    with suppress(IndexError):  # nothing is left
-        while True:
-            place, part = waiting.popleft()
-            done[place] = work(part)
+    while (taken := _next(waiting)) is not None:
+        place, part = taken
+        done[place] = work(part)
+
+
+def _next(waiting: deque[tuple[int, ShareT]]) -> tuple[int, ShareT] | None:
+    """None where nothing is left: others take from it as well. What ``work`` raises is not caught with that."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
 
 
 class Helper:
@@ -127,11 +134,8 @@ class Helper:
 
     def take(self, work: Callable[[ShareT], ResultT], waiting: deque[Any], done: dict[int, ResultT]) -> None:
         """Part after part. Where one fails, for whatever reason, it goes back: whoever computes it here sees why."""
-        while waiting:
-            try:
-                place, part = waiting.popleft()
-            except IndexError:
-                return
+        while (taken := _next(waiting)) is not None:
+            place, part = taken
             try:
                 done[place] = self._answer(work, part)
             except Exception:
