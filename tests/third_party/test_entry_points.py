@@ -14,6 +14,7 @@ from fedleak.core.errors import UnknownNameError
 from fedleak.core.registry import Entry, Registry
 
 CONTROL = PACKAGE / "fedleak_sample" / "controls" / "averaged_weights.toml"
+KEY = ("--run-key", 32 * "1")  # what is asked here is not the luck of a key
 OURS = Entry("residual-sign", "fedleak.attacks.residuals.residual_sign:ResidualSign", ("criterion-4.2",))
 
 
@@ -41,7 +42,7 @@ def test_without_other_packages_no_distribution_is_shown(tmp_path: Path) -> None
 def test_an_audit_runs_them_apart(site: Path, tmp_path: Path) -> None:
     scenario = CONTROL.read_text().replace("epochs = 20", "epochs = 5") + '[[defense]]\nname = "short-training"\n'
     (tmp_path / "scenario.toml").write_text(scenario)
-    done = python("-m", "fedleak", "audit", "scenario.toml", "--json", "-", path=[site], cwd=tmp_path)
+    done = python("-m", "fedleak", "audit", "scenario.toml", *KEY, "--json", "-", path=[site], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["environment"]["attacks"] == "each in a process that held its view alone"
@@ -124,7 +125,7 @@ import fedleak
 from fedleak_sample.averaged_weights import AveragedWeights
 from fedleak.attacks import ATTACKS
 ATTACKS.add(AveragedWeights, "here")
-report = fedleak.audit(sys.argv[1])
+report = fedleak.audit(sys.argv[1], run_key=sys.argv[2])
 print([(finding.outcome.value, finding.why) for finding in report.findings])
 """
 
@@ -143,7 +144,7 @@ def test_a_package_that_an_import_hook_knows_can_run_and_read_its_code_alone(
         reading = f"        from pathlib import Path\n        Path(__file__).with_name({reads!r}).read_text()\n"
         assert head in module.read_text()
         module.write_text(module.read_text().replace(head, head + reading))
-    done = python("-c", TRY, CONTROL, path=[tmp_path / "hooks"], cwd=tmp_path)
+    done = python("-c", TRY, CONTROL, KEY[1], path=[tmp_path / "hooks"], cwd=tmp_path)
     assert f"('{outcome}', " in done.stdout, done.stderr
     assert ("may not touch" in done.stdout) is (outcome == "errored")
 
