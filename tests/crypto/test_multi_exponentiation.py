@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedleak.crypto.bigint import Mpz
+from fedleak.crypto.few_exponents import group_row
 from fedleak.crypto.multi_exponentiation import (
     BLOCK_COLUMNS,
     BLOCK_ROWS,
@@ -53,6 +54,28 @@ def test_product_by_definition(n_rows: int, n_columns: int, bits: int) -> None:
     ciphertexts = [int(value) for value in rng.integers(1, 1_000_000, n_columns)]
     product = matrix_product(UnitGroup(Mpz(N)), matrix, [Mpz(c) for c in ciphertexts])
     assert [int(value) for value in product] == by_definition(matrix, ciphertexts)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 40, BLOCK_COLUMNS + 3])
+def test_rows_of_few_scalars_are_grouped_and_the_product_is_the_same(n_columns: int) -> None:
+    rng = np.random.default_rng(n_columns)
+    flags = np.array([rng.random(n_columns) < share for share in (0.0, 0.05, 0.5, 0.95, 1.0)])
+    categories = rng.integers(-1, 3, (3, n_columns)) * 2**40 - 12_345
+    numbers = rng.integers(-(2**43), 2**43, (2, n_columns))
+    matrix = np.concatenate([flags, 2 * flags - 1, flags * 2**43 - 987_654_321, numbers, categories]).astype(np.int64)
+    ciphertexts = [int(value) for value in rng.integers(1, 1_000_000, n_columns)]
+    product = matrix_product(UnitGroup(Mpz(N)), matrix, [Mpz(c) for c in ciphertexts])
+    assert [int(value) for value in product] == by_definition(matrix, ciphertexts)
+
+
+def test_a_row_is_grouped_where_that_costs_less_than_its_digits() -> None:
+    flag = np.array([7] * 38 + [-5] * 2)
+    grouping = group_row(flag, worth=30.0)
+    assert grouping is not None
+    assert grouping.base == 7
+    assert {power: places.tolist() for power, places in grouping.places.items()} == {-12: [38, 39]}
+    assert group_row(flag, worth=10.0) is None
+    assert group_row(np.arange(100), worth=1e9) is None
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

@@ -1,9 +1,10 @@
 """Products of powers, many at once: a matrix of scalars times a vector of ciphertexts.
 
-Pippenger's buckets: ciphertexts that meet the same digit are multiplied together first, and each bucket is raised to
-its digit once. Digits are signed and odd: the width-w non-adjacent form writes k as a sum of digit·2^position, each
-digit under 2^(w-1) in magnitude, at most one in w consecutive positions, one for w + 1 bits on average. The
-ciphertexts are half-size (``unit_group``).
+A row of few different scalars is grouped by them (``few_exponents``). All others go through Pippenger's buckets:
+ciphertexts that meet the same digit are multiplied together first, and each bucket is raised to its digit once. Digits
+are signed and odd: the width-w non-adjacent form writes k as a sum of digit·2^position, each digit under 2^(w-1) in
+magnitude, at most one in w consecutive positions, one for w + 1 bits on average. The ciphertexts are half-size
+(``unit_group``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from fedleak.core.arrays import AnyArray, IntArray
 from fedleak.crypto.bigint import Mpz, powmod
+from fedleak.crypto.few_exponents import group_row, grouped_product
 from fedleak.crypto.fixed_point import as_word_matrix
 from fedleak.crypto.unit_group import Factor, Unit, UnitGroup
 
@@ -35,8 +37,30 @@ def matrix_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz
 
 
 def _block_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz]) -> list[Mpz]:
-    if bool(((matrix == 0) | (matrix == 1)).all()):
-        return [_plain_product(group, ciphertexts, np.flatnonzero(row)) for row in matrix]
+    if not len(matrix):
+        return []
+    bits = max(int(matrix.max()), -int(matrix.min())).bit_length()
+    plan = choose_plan(len(matrix), len(ciphertexts), bits)
+    groupings = [group_row(row, _products_of_row(plan, len(ciphertexts), bits)) for row in matrix]
+    product_of_all = _product(group, ciphertexts) if any(groupings) else Mpz(1)
+    rest = [place for place, grouping in enumerate(groupings) if grouping is None]
+    of_digits = iter(digit_product(group, matrix[rest], ciphertexts) if rest else ())
+    return [
+        next(of_digits) if grouping is None else grouped_product(group, grouping, ciphertexts, product_of_all)
+        for grouping in groupings
+    ]
+
+
+def _product(group: UnitGroup, ciphertexts: Sequence[Mpz]) -> Mpz:
+    result = Mpz(1)
+    for ciphertext in ciphertexts:
+        result = result * ciphertext % group.n_squared
+    group.split(result)  # refuses it where one of them is no unit
+    return result
+
+
+def digit_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz]) -> list[Mpz]:
+    """By buckets, whatever the scalars are."""
     bits = max(int(matrix.max()), -int(matrix.min())).bit_length()
     plan = choose_plan(len(matrix), len(ciphertexts), bits)
     factors = _shifted_factors(group, [group.split(value) for value in ciphertexts], plan.n_shifts)
@@ -45,14 +69,6 @@ def _block_product(group: UnitGroup, matrix: AnyArray, ciphertexts: Sequence[Mpz
         for start in range(0, len(matrix), BLOCK_ROWS)
         for factor_of, bucket_of in _assignments(matrix[start : start + BLOCK_ROWS], plan)
     ]
-
-
-def _plain_product(group: UnitGroup, ciphertexts: Sequence[Mpz], chosen: IntArray) -> Mpz:
-    """A sum of plaintexts (a histogram's bin): no digits, no buckets."""
-    result = Mpz(1)
-    for column in chosen.tolist():
-        result = result * ciphertexts[column] % group.n_squared
-    return result
 
 
 def _shifted_factors(group: UnitGroup, units: Sequence[Unit], n_shifts: int) -> list[Factor]:
@@ -181,8 +197,12 @@ def choose_plan(n_rows: int, n_columns: int, bits: int) -> Plan:
 
 
 def _products_of_plan(plan: Plan, n_rows: int, n_columns: int, bits: int) -> float:
+    table = n_columns * (SPLIT_COST + (plan.n_shifts - 1) * SHIFT_COST)
+    return n_rows * _products_of_row(plan, n_columns, bits) + table
+
+
+def _products_of_row(plan: Plan, n_columns: int, bits: int) -> float:
     inserts = n_columns * bits / (plan.width + 1) * INSERT_COST
     buckets = plan.n_levels * 2 * plan.n_buckets
     squarings = plan.n_shifts * (plan.n_levels - 1)
-    table = n_columns * (SPLIT_COST + (plan.n_shifts - 1) * SHIFT_COST)
-    return n_rows * (inserts + buckets + squarings) + table
+    return inserts + buckets + squarings

@@ -83,12 +83,7 @@ class PaillierPublicKey(PublicKey):
         return self._store([join(x, residue) for x, residue in zip(self.load(a), residues, strict=True)])
 
     def _multiply(self, a: ByteArray, scalars: list[int]) -> ByteArray:
-        n_squared = self._group.n_squared
-        try:
-            # a negative scalar inverts: n - k in its place would be an exponent of 2048 bits
-            return self._store([powmod(x, k, n_squared) for x, k in zip(self.load(a), scalars, strict=True)])
-        except (ZeroDivisionError, ValueError):
-            raise CryptoError("a ciphertext must be a unit modulo n²; got one that shares a factor with n") from None
+        return self._store([self._group.power(x, k) for x, k in zip(self.load(a), scalars, strict=True)])
 
     def _matvec(self, matrix: IntegerMatrix, c: ByteArray) -> ByteArray:
         return self._store(matrix_product(self._group, matrix, self.load(c)))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedleak.core.errors import CryptoError
-from fedleak.crypto.bigint import Mpz, invert
+from fedleak.crypto.bigint import Mpz, invert, powmod
 
 Factor = tuple[Mpz, Mpz]  # (a, λ), standing for a·(1 + λn); a plain tuple, because millions are made
 
@@ -54,6 +54,13 @@ class UnitGroup:
         # a·a_inverse = 1 + carry·n, hence 1/a = a_inverse·(1 - carry·n)
         carry = unit.a * unit.a_inverse // self.n
         return unit.a_inverse, self.n - (carry + unit.slope) % self.n
+
+    def power(self, value: Mpz, exponent: int) -> Mpz:
+        """A negative exponent inverts: n - k in its place would be an exponent of 2048 bits."""
+        try:
+            return powmod(value, exponent, self.n_squared)
+        except (ZeroDivisionError, ValueError):
+            raise CryptoError("a ciphertext must be a unit modulo n²; got one that shares a factor with n") from None
 
     def join(self, product: Mpz, slope: Mpz | int) -> Mpz:
         """product·(1 + slope·n) mod n²."""
