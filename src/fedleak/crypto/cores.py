@@ -13,11 +13,13 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import select
 import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -69,11 +71,27 @@ def spread(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> list[R
         _turn.release()
 
 
+def side_by_side(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> list[ResultT]:
+    """In threads: for work that lets other threads run, as gmpy2 does within a list of powers."""
+    if len(parts) < 2 or cores() == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(len(parts), cores())) as pool:
+        return list(pool.map(work, parts))
+
+
+def hire() -> Helper:
+    """For one user alone, until ``dismiss``."""
+    helper = Helper()
+    _hired.append(helper)
+    return helper
+
+
 def dismiss() -> None:
     """Helpers end; what they took counts from now on among this process's children."""
     with _turn:
-        while _helpers:
-            _helpers.pop().end()
+        for helpers in (_helpers, _hired):
+            while helpers:
+                helpers.pop().end()
 
 
 def _together(work: Callable[[ShareT], ResultT], parts: Sequence[ShareT]) -> list[ResultT]:
@@ -137,19 +155,27 @@ class Helper:
         while (taken := _next(waiting)) is not None:
             place, part = taken
             try:
-                done[place] = self._answer(work, part)
+                self.ask(work, part)
+                done[place] = self.answer()
             except Exception:
                 waiting.appendleft((place, part))
                 self.kill()
                 return
 
-    def _answer(self, work: Callable[[ShareT], ResultT], part: ShareT) -> ResultT:
+    def ask(self, work: Callable[[ShareT], ResultT], part: ShareT) -> None:
+        """One thing at a time: ``answer`` comes before the next."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(pickle.dumps((work, part)))
         self._process.stdin.flush()
-        result: ResultT = pickle.load(self._process.stdout)  # noqa: S301  (of a process that this one started)
-        return result
+
+    @property
+    def answered(self) -> bool:
+        assert self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], 0)[0])
+
+    def answer(self) -> Any:
+        assert self._process.stdout is not None
+        return pickle.load(self._process.stdout)  # noqa: S301  (of a process that this one started)
 
     def end(self) -> None:
         with suppress(OSError):  # it is gone, and there is no one to tell
@@ -170,8 +196,10 @@ def serve() -> None:
 
 
 _helpers: list[Helper] = []
+_hired: list[Helper] = []
 _chosen: list[int] = []
 _turn = threading.Lock()
 atexit.register(dismiss)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.clear)  # they are the parent's
+    for of_the_parent in (_helpers, _hired):
+        os.register_at_fork(after_in_child=of_the_parent.clear)

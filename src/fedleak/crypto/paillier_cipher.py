@@ -18,6 +18,7 @@ from fedleak.core.arrays import ByteArray
 from fedleak.core.errors import CryptoError, DecryptionError
 from fedleak.core.payload import IntegerArray, Scalar, Tree
 from fedleak.crypto.bigint import Mpz, from_rows, gcd, invert, is_prime, powmod, powmod_base_list, to_rows
+from fedleak.crypto.blinding_stock import BlindingStock
 from fedleak.crypto.cipher import (
     DEFAULT_KEY_BITS,
     Cipher,
@@ -26,13 +27,14 @@ from fedleak.crypto.cipher import (
     check_key_bits,
     hash_of_key,
 )
-from fedleak.crypto.cores import shares, spread
+from fedleak.crypto.cores import shares, side_by_side, spread
 from fedleak.crypto.fixed_point import IntegerMatrix
 from fedleak.crypto.multi_exponentiation import matrix_product
 from fedleak.crypto.unit_group import Factor, FixedBaseTable, UnitGroup
 
 SCHEME = "paillier"
 LEAST_ENCRYPTIONS, LEAST_ADDITIONS = 1_000, 20_000  # that are worth a part of their own: 0.5 s and 0.1 s at 2048 bits
+STOCKED_FROM_BITS = 1024  # below, a random factor is sooner made than read from another process
 
 
 class PaillierPublicKey(PublicKey):
@@ -58,8 +60,17 @@ class PaillierPublicKey(PublicKey):
         """Builds the table of powers now, rather than at the first encryption."""
         _ = self._powers
 
-    def _blinding(self) -> Factor:
-        return self._powers.power(secrets.token_bytes(-(-self.key_bits // 16)))
+    @cached_property
+    def _stock(self) -> BlindingStock:
+        return BlindingStock(self.blindings)
+
+    def blindings(self, count: int) -> list[Factor]:
+        """Random factors r^n, in halves (``unit_group``)."""
+        n_bytes = -(-self.key_bits // 16)
+        return [self._powers.power(secrets.token_bytes(n_bytes)) for _ in range(count)]
+
+    def _blindings(self, count: int) -> list[Factor]:
+        return self._stock.take(count) if self.key_bits >= STOCKED_FROM_BITS else self.blindings(count)
 
     def _encrypt(self, residues: list[int]) -> ByteArray:
         parts = [residues[part] for part in shares(len(residues), LEAST_ENCRYPTIONS)]
@@ -68,8 +79,7 @@ class PaillierPublicKey(PublicKey):
     def _encrypted(self, residues: list[int]) -> ByteArray:
         join = self._group.join
         ciphertexts = []
-        for residue in residues:
-            product, slope = self._blinding()
+        for residue, (product, slope) in zip(residues, self._blindings(len(residues)), strict=True):
             # (1 + mn)·product·(1 + slope·n) = product·(1 + (m + slope)·n): the plaintext costs nothing
             ciphertexts.append(join(product, slope + residue))
         return self._store(ciphertexts)
@@ -116,8 +126,7 @@ class PaillierPublicKey(PublicKey):
     def _rerandomise(self, c: ByteArray) -> ByteArray:
         n_squared, join = self._group.n_squared, self._group.join
         ciphertexts = []
-        for value in self.load(c):
-            product, slope = self._blinding()
+        for value, (product, slope) in zip(self.load(c), self._blindings(len(c)), strict=True):
             ciphertexts.append(join(value * product % n_squared, slope))
         return self._store(ciphertexts)
 
@@ -159,7 +168,7 @@ class PaillierPrivateKey(PrivateKey):
 
     def _decrypt(self, data: ByteArray) -> list[int]:
         ciphertexts = self.public.load(data, DecryptionError)
-        modulo_p, modulo_q = (half.decrypt(ciphertexts) for half in self._halves)
+        modulo_p, modulo_q = side_by_side(lambda half: half.decrypt(ciphertexts), self._halves)
         p, q, q_inverse = Mpz(self.p), Mpz(self.q), self._q_inverse
         # Chinese remainders (Paillier 1999, section 7)
         return [int(m_q + (m_p - m_q) * q_inverse % p * q) for m_p, m_q in zip(modulo_p, modulo_q, strict=True)]
