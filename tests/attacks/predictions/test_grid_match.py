@@ -8,6 +8,7 @@ from test_equality_grid import attacked, holds_the_truth, known, stepped
 
 from fedleak.attacks.predictions import grid_match
 from fedleak.attacks.predictions.grid_match import GridMatch
+from fedleak.attacks.predictions.posterior_inference import PosteriorInference
 from fedleak.core.attack import Status
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.knowledge import Knowledge, KnownColumn
@@ -80,6 +81,29 @@ def test_a_tree_that_splits_at_the_values_themselves_is_asked_for_those_values(v
     guess = attacked(run, Knowledge(columns=(column,)), attack=GridMatch)
     assert guess.status is Status.RECOVERED
     np.testing.assert_allclose(guess.values, ages, rtol=1e-14)
+
+
+@pytest.mark.parametrize("attack", [GridMatch, PosteriorInference])
+def test_a_flag_that_no_tree_asks_for_is_taken_to_be_as_rare_as_own_flags(attack):
+    """Its rows were not counted: an even chance was the worst answer, wrong by half in every row."""
+    ids = np.arange(400)
+    own, hidden = (np.stack([(ids + shift) % 10 == 0 for shift in shifts], axis=1) for shifts in ((0, 1), (5,)))
+    parties = (
+        Party("bank", Role.ACTIVE, ("bank0", "bank1"), Slice(ids, own.astype(float), ids % 2)),
+        Party("fintech", Role.PASSIVE, ("fintech0",), Slice(ids, hidden.astype(float))),
+    )
+    federation = Federation("vertical-prediction", parties, PredictionSettings(unit_box=False))
+    asks_for_own = TreeModel(
+        ("bank0", "bank1", "fintech0"),
+        left=np.array([1, NO_CHILD, NO_CHILD]),
+        right=np.array([2, NO_CHILD, NO_CHILD]),
+        feature=np.array([0, 0, 0]),
+        threshold=np.array([0.5, 0.0, 0.0]),
+        fractions=np.array([[0.5, 0.5], [0.6, 0.4], [0.2, 0.8]]),
+        counts=np.array([400, 360, 40]),
+    )
+    guess = attacked(run_prediction(federation, model=asks_for_own), known((1,)), attack=attack)
+    np.testing.assert_allclose(guess.values, 0.12, atol=0.08)
 
 
 @pytest.mark.parametrize("defense", [Rounding(digits=2), TopLabel()], ids=["two digits", "label"])

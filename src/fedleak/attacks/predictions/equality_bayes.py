@@ -16,7 +16,7 @@ import numpy as np
 
 from fedleak.attacks.predictions.equality_projection import project_to_box
 from fedleak.attacks.predictions.equality_solving import Solved, as_guess, linear_model, predicted, solve, system
-from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
+from fedleak.attacks.predictions.prediction_case import PredictionCase, on_unit_interval, read_case
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference
@@ -120,14 +120,6 @@ def prior_of_columns(own: FloatArray, n_unknown: int) -> ColumnPrior:
         max(float(means.var()), LEAST_SPREAD**2),
         max(float(unit.var(axis=0).mean()), LEAST_SPREAD**2),
     )
-
-
-def on_unit_interval(own: FloatArray) -> FloatArray:
-    """Columns that vary, each put on the unit interval by its own smallest and largest value."""
-    spans = np.ptp(own, axis=0) if own.size else np.zeros(own.shape[1])
-    varying = own[:, spans > 0]
-    low = varying.min(axis=0) if varying.size else 0.0
-    return np.asarray((varying - low) / spans[spans > 0])
 
 
 def learn_means(prior: ColumnPrior, matrix: FloatArray, right: FloatArray, n_own: int) -> ColumnPrior:

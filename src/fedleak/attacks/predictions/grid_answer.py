@@ -3,21 +3,21 @@
 The steps are what the adversary is declared to know. Cells start with given answers; rows for which the grid has
 solutions take theirs. Of several, how likely each is is learnt from all rows together: a column's values have a
 distribution, which is the same in every row, and wrong solutions scatter (expectation maximisation over the columns'
-histograms). They start as the training rows that trees counted say, or as the histogram of all own columns.
+histograms). They start as the training rows that trees counted say; a column of which none were counted
+starts as the histogram of all own columns.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fedleak.attacks.predictions.equality_bayes import on_unit_interval
 from fedleak.attacks.predictions.equality_projection import project_to_box
-from fedleak.attacks.predictions.prediction_case import PredictionCase, counted_unknowns
+from fedleak.attacks.predictions.prediction_case import PredictionCase, counted_unknowns, own_histogram
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.attack import Status
 from fedleak.core.knowledge import ColumnKind, Knowledge, KnownColumn
 from fedleak.core.payload import ScalarValue
-from fedleak.models.inversion.counted_columns import ColumnHistogram
+from fedleak.models.inversion.counted_columns import N_BINS, ColumnHistogram, bins_of
 from fedleak.models.inversion.equations import ScoreEquations, numerical_rank
 from fedleak.models.inversion.grid_solution import GridSolutions
 from fedleak.models.inversion.whole_equations import Grid
@@ -138,7 +138,6 @@ def _step(column: KnownColumn | None) -> float | None:
     return 1.0 if column.kind in (ColumnKind.INTEGER, ColumnKind.BINARY) else None
 
 
-N_BINS = 32
 N_ITERATIONS = 8  # few: a histogram that is driven on grows spikes
 OWN_ROWS, COUNTED_ROWS = 50.0, 500.0  # the first histogram counts as many rows: that of own columns, and a counted one
 LEAST_COUNT = 1e-3  # of a bin, as a share of an even one: nothing is ruled out
@@ -149,8 +148,7 @@ def prior_histograms(case: PredictionCase, grid: Grid) -> FloatArray:
     """(stepped columns, bins), in rows: how a column's values spread before a prediction is looked at."""
     counted = counted_unknowns(case)
     if counted is None:
-        pooled = np.bincount(_bins(on_unit_interval(case.own)).ravel(), minlength=N_BINS) + 1.0
-        return np.broadcast_to(OWN_ROWS * pooled / pooled.sum(), (int(grid.stepped.sum()), N_BINS))
+        return np.broadcast_to(OWN_ROWS * own_histogram(case).shares, (int(grid.stepped.sum()), N_BINS))
     return np.stack([_counted_bins(counted[j], int(grid.steps[j])) for j in np.flatnonzero(grid.stepped)])
 
 
@@ -159,7 +157,7 @@ def _counted_bins(column: ColumnHistogram, n_steps: int) -> FloatArray:
     n_cells = min(n_steps, FINEST)
     edges = np.clip((np.arange(n_cells + 2) - 0.5) / n_cells, 0.0, 1.0)
     mass = np.diff(column.below(edges))
-    shares = np.bincount(_bins(np.arange(n_cells + 1) / n_cells), mass, N_BINS) + LEAST_COUNT / N_BINS
+    shares = np.bincount(bins_of(np.arange(n_cells + 1) / n_cells), mass, N_BINS) + LEAST_COUNT / N_BINS
     return np.asarray(COUNTED_ROWS * shares / shares.sum())
 
 
@@ -172,7 +170,7 @@ def solution_weights(rows: IntArray, points: FloatArray, prior: FloatArray) -> F
     weights = np.ones(len(rows))
     if len(starts) == len(rows):
         return weights
-    bins = _bins(points)
+    bins = bins_of(points)
     share = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(N_ITERATIONS):
         likelihood = sum(np.log(share[j])[bins[:, j]] for j in range(points.shape[1]))
@@ -182,7 +180,3 @@ def solution_weights(rows: IntArray, points: FloatArray, prior: FloatArray) -> F
         counts = seen + prior
         share = counts / counts.sum(axis=1, keepdims=True)
     return weights
-
-
-def _bins(values: FloatArray) -> IntArray:
-    return np.clip((values * N_BINS).astype(np.int64), 0, N_BINS - 1)

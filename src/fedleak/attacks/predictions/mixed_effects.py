@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.attacks.predictions.equality_bayes import on_unit_interval, prior_of_columns
+from fedleak.attacks.predictions.equality_bayes import prior_of_columns
 from fedleak.attacks.predictions.network_rows import ScoreDifferences, onto_predictions
-from fedleak.attacks.predictions.prediction_case import PredictionCase
+from fedleak.attacks.predictions.prediction_case import PredictionCase, on_unit_interval
 from fedleak.core.arrays import FloatArray
 
 N_ITERATIONS = 8

@@ -21,7 +21,7 @@ from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
 from fedleak.models import opaque
 from fedleak.models.interpret import interpret
-from fedleak.models.inversion.counted_columns import ColumnHistogram, counted_columns
+from fedleak.models.inversion.counted_columns import ColumnHistogram, counted_columns, pooled_histogram
 from fedleak.models.model import Model, columns_of
 from fedleak.models.opaque import NOT_STORED, SERVICE, OpaqueModel
 from fedleak.models.tree_models import ForestModel, TreeModel
@@ -140,11 +140,27 @@ class PredictionCase:
         )
 
 
+def own_histogram(case: PredictionCase) -> ColumnHistogram:
+    """How the adversary's own columns spread over their ranges, all together."""
+    return pooled_histogram(on_unit_interval(case.own))
+
+
+def on_unit_interval(own: FloatArray) -> FloatArray:
+    """Columns that vary, each put on the unit interval by its own smallest and largest value."""
+    spans = np.ptp(own, axis=0) if own.size else np.zeros(own.shape[1])
+    varying = own[:, spans > 0]
+    low = varying.min(axis=0) if varying.size else 0.0
+    return np.asarray((varying - low) / spans[spans > 0])
+
+
 def counted_unknowns(case: PredictionCase) -> list[ColumnHistogram] | None:
-    """How the unknown columns spread by the training rows that a tree or forest counted; None where nothing was."""
+    """How the unknown columns spread by the training rows that a tree or forest counted; None where nothing was.
+
+    A column that the model never asks for is taken to spread like own columns.
+    """
     model = case.model
     trees = model.trees if isinstance(model, ForestModel) else (model,) if isinstance(model, TreeModel) else ()
-    return counted_columns(trees, case.unknown_positions) if trees else None
+    return counted_columns(trees, case.unknown_positions, own_histogram(case)) if trees else None
 
 
 def read_case(view: View) -> PredictionCase:
