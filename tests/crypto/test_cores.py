@@ -128,3 +128,14 @@ def test_ctrl_c_ends_helpers_too() -> None:
         for helper in on_cores._helpers:
             helper._process.wait(timeout=10)
         assert spread(str, [1, 2]) == ["1", "2"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_fork_leaves_the_helpers_of_its_parent_alone() -> None:
+    with using(2):
+        spread(str, [1, 2, 3])
+        child = os.fork()
+        if child == 0:
+            os._exit(len(on_cores._helpers))
+        assert os.waitpid(child, 0)[1] == 0
+        assert len(on_cores._helpers) == 1

@@ -71,6 +71,21 @@ def test_two_labelings_fit_iff_the_kernel_holds_such_a_vector(bound, seed):
     )
 
 
+@pytest.mark.parametrize(
+    ("direction", "two"),
+    [
+        ([3.0, 1.0], True),
+        ([-5.0, 0.0], True),
+        ([2.9, 1.0], False),
+        ([5.1, 0.0], False),
+        ([3.0, 1.1], False),
+        ([1.0, 0.0], False),
+    ],
+)
+def test_two_labelings_differ_by_4_up_to_twice_the_bound_where_they_differ(direction, two):
+    assert tells_two_labelings(np.array(direction), 0.5) is two
+
+
 def _both_fit(rows, one, other, bound):
     """Scores z and z' within the bound with X'(z - 2 y) = X'(z' - 2 y')."""
     matrix = np.hstack([rows.T, -rows.T])
@@ -94,6 +109,8 @@ def test_what_holds_fails_and_is_unknown():
     assert BoundedLabels.assess(replace(FACTS, batch_size=20, max_row_norm=None)).state is State.UNKNOWN
     assert BoundedLabels.assess(replace(FACTS, batch_size=20, score_noise=1.0)).state is State.FAILS
     assert BoundedLabels.assess(replace(FACTS, capabilities=frozenset())).state is State.FAILS
+    piecewise = BoundedLabels.assess(replace(FACTS, batch_size=20, approximation="piecewise"))
+    assert "less than 2" in piecewise.conditions[3].statement
     assert not any("larger batch" in measure.words for measure in BoundedLabels.assess(FACTS).remedies)
 
 

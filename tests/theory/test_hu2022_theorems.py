@@ -196,6 +196,9 @@ def test_theorem_6_6_is_shorter_than_without_noise() -> None:
     assert noisy_safe_rounds(0.01, 0.3, 0.0) == quiet
     assert state("hu2022/theorem-6.6", facts(score_noise=2.0)) is State.HOLDS
     assert state("hu2022/theorem-6.6", facts()) is State.FAILS
+    for unknown in ({"max_row_norm": None}, {"learning_rate": None}, {"n_rows": None}):
+        found = THEOREMS.get("hu2022/theorem-6.6").assess(facts(score_noise=2.0, **unknown))
+        assert found.conclusion.startswith("true scores stay below 2 for the first T~ rounds")
 
 
 def test_theorem_6_4_bound_shrinks_with_the_rounds_and_grows_with_the_noise() -> None:

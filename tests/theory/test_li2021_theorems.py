@@ -100,6 +100,10 @@ def test_what_it_takes_to_recover_the_inner_products():
     assert GramRecovery.assess(facts(batch_size=15)).state is State.FAILS
     assert GramRecovery.assess(facts(own=ArbiterFacts(shuffle=False))).state is State.UNKNOWN, "only a search is left"
     assert GramRecovery.assess(facts(score_noise=1.0)).state is State.FAILS
+    for width, fewest in ((1, 2), (2, 3), (5, 5)):  # one batch of all rows
+        for n_epochs, state in ((fewest - 1, State.FAILS), (fewest, State.UNKNOWN)):
+            found = GramRecovery.assess(facts(theirs=width, batch_size=30, n_epochs=n_epochs))
+            assert next(c.state for c in found.conditions if "enough epochs" in c.statement) is state, (width, n_epochs)
     assert GramRecovery.assess(facts(own=None)).state is State.UNKNOWN
 
 
@@ -226,6 +230,20 @@ def test_secure_aggregation_hides_one_party_among_two(secure, state):
     held = frozenset({Capability.AVERAGED_WEIGHTS, Capability.KNOWN_CELLS})
     found = Facts("horizontal-linear", parties, n_rows=20, own=own).seen_by(("a", "server"), held)
     assert HorizontalInversion.assess(found).state is state
+
+
+def test_the_rounds_that_are_needed_are_counted_by_columns_that_are_known():
+    parties = (
+        PartyFacts("server", Role.SERVER, 7),
+        PartyFacts("a", Role.ACTIVE, None),
+        PartyFacts("b", Role.ACTIVE, 4),
+    )
+    for rounds, state in ((3, State.FAILS), (4, State.HOLDS)):
+        found = Facts("horizontal-linear", parties, own=HorizontalLinearFacts(rounds=rounds)).seen_by(
+            ("a",), frozenset()
+        )
+        conditions = HorizontalInversion.assess(found).conditions
+        assert next(c.state for c in conditions if "enough rounds" in c.statement) is state
 
 
 @pytest.mark.parametrize(("batch_size", "kept_apart"), [(19, True), (20, False), (None, False)])

@@ -23,6 +23,7 @@ from fedleak.theory.boosted_trees import (
     printed_batches,
 )
 from fedleak.theory.condition import Assessment, State
+from fedleak.theory.countermeasures import COUNTERMEASURES
 from fedleak.theory.embedding_signs import EmbeddingSigns
 from fedleak.theory.missing_parties import MissingParties, somebody_missing
 from fedleak.theory.one_gradient import OneGradient, balances
@@ -226,3 +227,7 @@ def test_equations_against_unknowns_by_hand() -> None:
 )
 def test_signs_of_embeddings_behind_a_linear_top(facts: Facts, state: State) -> None:
     assert EmbeddingSigns.assess(facts).state is state
+
+
+def test_no_remedy_stands_twice() -> None:
+    assert len(set(COUNTERMEASURES)) == len(COUNTERMEASURES)

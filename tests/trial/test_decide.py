@@ -109,6 +109,26 @@ def test_runs_that_are_alike_leave_open_what_the_rows_leave_open():
     assert sure.outcome is Outcome.LEAK
 
 
+def test_what_is_gained_is_open_as_runs_differ_and_no_less_than_rows_leave_open():
+    runs = [replace(accuracy(value), gain_ci=(value - 0.51, value - 0.49)) for value in (0.9, 0.92, 0.94)]
+    found = decide(QUESTION, [attempt(guess(Status.PARTIAL), score) for score in runs])
+    assert found.score is not None
+    half = 4.3027 * 0.02 / 3**0.5
+    assert found.score.gain_ci == pytest.approx((0.42 - half, 0.42 + half), abs=1e-4)
+    wide = replace(accuracy(0.92), gain_ci=(0.3, 0.5))
+    alike = decide(QUESTION, [attempt(guess(Status.PARTIAL), wide)] * 3)
+    assert alike.score is not None
+    assert alike.score.gain_ci == pytest.approx((0.3, 0.5))
+
+
+def test_what_is_recovered_needs_no_caveat():
+    """That labels could not be redrawn matters to what is in part predicted."""
+    for status, caveat in ((Status.RECOVERED, ""), (Status.PARTIAL, " (population and recovery are not told apart: ")):
+        why = decide(QUESTION, [attempt(guess(status), accuracy(1.0))] * 3).why
+        assert why.startswith(status.value + caveat)
+        assert bool(caveat) is (why != status.value)
+
+
 def test_further_scores_are_those_of_all_runs_as_well():
     other = [replace(accuracy(value), metric="balanced-accuracy") for value in (0.6, 0.8)]
     found = decide(QUESTION, [attempt(guess(Status.PARTIAL), accuracy(0.9), one) for one in other])
