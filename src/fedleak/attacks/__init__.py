@@ -44,7 +44,11 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("gram-inversion-fake-features", "fedleak.attacks.inversion.gram_inversion:FakeFeatureInversion"),
         Entry("rotation-matching", "fedleak.attacks.inversion.rotation_matching:RotationMatching"),
         Entry("rotation-matching-unnamed", "fedleak.attacks.inversion.rotation_matching:UnnamedRotationMatching"),
-        Entry("arbiter-collusion", "fedleak.attacks.arbiter.arbiter_collusion:ArbiterCollusion"),
+        Entry(
+            "arbiter-collusion",
+            "fedleak.attacks.arbiter.arbiter_collusion:ArbiterCollusion",
+            ("reverse-multiplication",),
+        ),
         Entry("cafe-printed", "fedleak.attacks.networks.cafe_printed:CafePrinted", ("cafe",)),
         Entry("cafe-printed-pictures", "fedleak.attacks.networks.cafe_pictures:CafePictures", ("cafe-pictures",)),
         Entry(

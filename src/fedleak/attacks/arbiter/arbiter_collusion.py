@@ -40,6 +40,7 @@ class _Answer:
 
 class ArbiterCollusion(Attack):
     name = "arbiter-collusion"
+    aliases = ("reverse-multiplication",)  # Weng et al. 2020: differences of a row's scores, a part of what is solved
     summary = "with the arbiter's key, solves every party's gradients and scores together for its rows"
     reference = Reference("li2021", "section 4.1, multi-party")
     requires = frozenset(
