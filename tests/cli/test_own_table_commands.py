@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from click.testing import CliRunner
 
+from fedleak.auditing.estimate import Speeds
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.cli import init
 from fedleak.cli.main import app
+from fedleak.crypto.cipher_speed import CipherSpeed
+from fedleak.door import fitting
 
 WHO = ("--target", "sick", "--mine", "ward=age,weight", "--partner", "visits,dose")
 SMALL = ("--set", "cipher=sealed", "--set", "epochs=2", "--set", "batch_size=4")
@@ -40,6 +44,28 @@ def test_a_table_is_audited_in_one_command_and_again_by_its_own(folder):
     figures = [(finding["value"], finding["ci"]) for finding in first["findings"]]
     assert figures == [(finding["value"], finding["ci"]) for finding in second["findings"]]
     assert any(value is not None for value, _ in figures)
+
+
+def test_a_time_makes_an_audit_smaller_and_what_it_made_stands_in_the_command(folder, monkeypatch):
+    slow, free = CipherSpeed(*[100.0] * 7), CipherSpeed(*[0.0] * 7)
+    monkeypatch.setattr(fitting, "measured_speeds", lambda _: Speeds(slow, free))
+    words = ("people.csv", *WHO, "--set", "epochs=20", "--set", "batch_size=4", "--attack", "own-weights")
+    done = call("audit", *words, "--repeats", "1", "--budget", "10m", "--out", "first")
+    assert done.exception is None
+    first = json.loads((folder / "first" / "report.json").read_text())
+    assert first["scenario"]["settings"]["cipher"] == "sealed"
+    assert [line.split(",")[0] for line in first["reduced"][:2]] == ["to fit 10m"] * 2
+    assert "to fit 10m, 1 of 20 epochs were run" in (folder / "first" / "drafted.toml").read_text()
+    command = shlex.split(first["environment"]["command"])
+    assert "--budget" not in command
+    again = call(*command[1:], "--out", "second")
+    assert again.exception is None
+    second = json.loads((folder / "second" / "report.json").read_text())
+    assert [finding["value"] for finding in second["findings"]] == [finding["value"] for finding in first["findings"]]
+    assert call("audit", "--resume", "first").exception is None
+    third = json.loads((folder / "first" / "report.json").read_text())
+    assert third["reduced"] == first["reduced"]
+    assert third["scenario"] == first["scenario"]
 
 
 def test_words_about_a_table_go_with_a_table(folder):

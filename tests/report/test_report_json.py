@@ -98,7 +98,7 @@ def test_the_promised_names_are_there() -> None:
     tree = to_json(sample_report())
     assert list(tree) == [
         *("schema_version", "verdict", "repeats", "run_key", "scenario", "environment", "runs", "findings", "remedies"),
-        *("for_other_protocols", "interrupted"),
+        *("for_other_protocols", "interrupted", "reduced"),
     ]
     assert tree["schema_version"] == SCHEMA_VERSION == 2
     findings, runs = tree["findings"], tree["runs"]

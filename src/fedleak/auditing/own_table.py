@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fedleak.auditing.changed_scenario import settings_in
 from fedleak.auditing.frames import FrameOptions, raw_scenario
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import read_scenario
@@ -69,8 +69,8 @@ class Draft:
     remarks: tuple[str, ...]
 
 
-def drafted(source: str, wishes: Wishes, folder: Path | None = None) -> Draft:
-    """Relative paths start at ``folder``."""
+def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows: bool = False) -> Draft:
+    """Relative paths start at ``folder``. ``all_rows``: who decides how many are audited comes later."""
     table = load(source, target=wishes.target, folder=folder)
     found = {column.name: column for column in survey(table)}
     target = _target(table, found)
@@ -81,8 +81,9 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None) -> Draft:
     protocol = _protocol(wishes, task)
     decided = {
         **_data_settings(table, found, used, task, protocol),
+        **({} if all_rows or table.n_rows <= MOST_ROWS else {"max_rows": MOST_ROWS}),
         "title": f"{Path(source).name}: {' and '.join(holdings)}",
-        **_settings(wishes.settings),
+        **settings_in(wishes.settings),
     }
     options = FrameOptions(
         target=target.name,
@@ -199,7 +200,7 @@ def _data_settings(
         decided["missing"] = _missing_policy(about[-1], protocol)
     dropped = [name for name in table.names if name not in kept]
     decided.update({name: value for name, value in (("drop", dropped), ("missing_marks", marks)) if value})
-    return decided if table.n_rows <= MOST_ROWS else {**decided, "max_rows": MOST_ROWS}
+    return decided
 
 
 def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy:
@@ -207,19 +208,6 @@ def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy
     if target.n_missing:
         return "drop"
     return "keep" if protocol.name == "secureboost" else "mean"
-
-
-def _settings(words: Sequence[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for word in words:
-        key, equals, text = word.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"--set must be KEY=VALUE, such as batch_size=64; got {word!r}")
-        try:
-            found[key.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key.strip()] = text.strip()  # a word needs no quotation marks
-    return found
 
 
 def _curious(partners: Sequence[str], protocol: type[Protocol]) -> list[str]:

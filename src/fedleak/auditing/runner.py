@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
@@ -16,7 +17,7 @@ from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
-from fedleak.core.errors import FedleakError, InputError, in_one_line, show_traceback
+from fedleak.core.errors import FedleakError, InputError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.report import Remedy, Report, RunSummary
@@ -36,6 +37,7 @@ from fedleak.trial.play import NO_LIMITS, Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 
+TIME_SPENT = "the time that was given is spent"
 NOT_ISOLATED = "in the audit's own process, beside the data"
 SinkFactory = Callable[[str], Sink]
 
@@ -58,6 +60,8 @@ class Audit:
         repeats: int = 1,
         limits: Limits = NO_LIMITS,
         kept: Kept | None = None,
+        deadline: float | None = None,
+        reduced: tuple[str, ...] = (),
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
@@ -66,7 +70,8 @@ class Audit:
         ``left_out`` names attacks that the plan left out, where the protocol's own say is not all. ``repeats``: runs
         that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same, and have
         some labels redrawn. ``limits`` are of each attempt. ``kept`` takes everything as it is found, and what it has
-        already is not tried again.
+        already is not tried again. After the ``deadline``, as ``time.perf_counter`` counts, nothing begins and attempts
+        are ended. ``reduced`` says what was made smaller beforehand.
         """
         if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
             raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
@@ -82,6 +87,8 @@ class Audit:
         self._progress = progress
         self._limits = limits
         self._kept = kept or Kept()
+        self._deadline = deadline
+        self._reduced = reduced
         self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
 
     @property
@@ -95,6 +102,7 @@ class Audit:
         for place, planned in enumerate(self._runs):
             wanted = [task for task in planned.tasks if task.skip is None]
             missing = [task for task in wanted if self._places[task] not in self._kept.findings]
+            self._seconds_left()
             # A defense that leaves nothing to attack has its price too.
             if missing or (place not in self._kept.summaries and (wanted or planned.defense is not None)):
                 self._one_run(place, planned, missing)
@@ -127,7 +135,16 @@ class Audit:
             run_key=str(self.run_key),
             repeats=self._repeats,
             interrupted=bool(self.open_places),
+            reduced=self._reduced,
         )
+
+    def _seconds_left(self) -> float | None:
+        if self._deadline is None:
+            return None
+        left = self._deadline - time.perf_counter()
+        if left <= 0:
+            raise TimeSpentError(TIME_SPENT)
+        return left
 
     def _foreign(self) -> tuple[str, ...]:
         return attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries)
@@ -193,7 +210,7 @@ class Audit:
         """A further run, under the ideal cipher, with some labels redrawn where labels are to be found."""
         targets = dict.fromkeys(task.target for task in planned.tasks if task.skip is None)
         drawn = redraw(planned.federation, targets, self._randomness, number=number, n_runs=self._repeats - 1)
-        played = self._played(_ideally(replace(planned, federation=drawn.federation)), MemorySink(), number)
+        played = self._played(under_ideal_cipher(replace(planned, federation=drawn.federation)), MemorySink(), number)
         return replace(played, canaries=drawn.ids)
 
     def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None) -> None:
@@ -201,13 +218,15 @@ class Audit:
         with ThreadPoolExecutor(self._jobs) as pool:
             running = {pool.submit(self._attack, task, runs, defense): task for task in tasks}
             try:
-                for done in as_completed(running):
+                for done in as_completed(running, self._seconds_left()):
                     self._kept.add_finding(self._places[running[done]], done.result())
                     self._progress.advance()
-            except BaseException:  # Ctrl-C: nobody waits for an attack of an hour
+            except BaseException as ended:  # Ctrl-C: nobody waits for an attack of an hour
                 pool.shutdown(wait=False, cancel_futures=True)
                 for played in runs:
                     played.end()
+                if isinstance(ended, TimeoutError):
+                    raise TimeSpentError(TIME_SPENT) from ended
                 raise
 
     def _attack(self, task: Task, runs: Sequence[Played], defense: str | None) -> Finding:
@@ -246,7 +265,7 @@ class Audit:
         )
 
 
-def _ideally(planned: PlannedRun) -> PlannedRun:
+def under_ideal_cipher(planned: PlannedRun) -> PlannedRun:
     """The same under the ideal cipher, where the protocol has one to choose; it has none for a lack of blinding."""
     settings = planned.federation.settings
     if not hasattr(settings, "cipher") or getattr(settings, "blinding", FRESH) != FRESH:

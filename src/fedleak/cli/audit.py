@@ -9,8 +9,10 @@ from pathlib import Path
 
 import click
 
+from fedleak.auditing.changed_scenario import changed
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.own_table import Draft, Wishes, draft_text, drafted
+from fedleak.auditing.runner import TIME_SPENT
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, say, write_json
@@ -61,15 +63,16 @@ def _draft(order: Order) -> Draft | None:
     """The scenario that is made of a table, and what was decided for whoever gave it."""
     if order.wishes is None or order.scenario is None:
         return None
-    draft = drafted(order.scenario, order.wishes, Path(order.folder))
+    draft = drafted(order.scenario, order.wishes, Path(order.folder), all_rows=order.budget is not None)
     for remark in draft.remarks:
         say(f"fedleak: {remark}", err=True)
     return draft
 
 
 def wishes_about(source: Path | None, wishes: Wishes) -> Wishes | None:
-    """None where a scenario is audited, or what is captured: neither has anything left to wish for."""
+    """None where a scenario is audited, or what is captured: neither has anything left to wish for but settings."""
     if source is None or source.suffix == ".toml" or (source.is_dir() and not wishes.words):
+        wishes = replace(wishes, settings=())
         if wishes.words:
             raise InputError(
                 f"{', '.join(word for word in wishes.words if word.startswith('--'))} must go with a table, such as "
@@ -92,6 +95,8 @@ def command_of(order: Order, key: RunKey) -> str:
         ("--attack-memory", None if order.attack_bytes is None else order.attack_bytes // MB),
     ):
         named += [] if value is None else [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    # what the time made smaller, in its place: another machine would choose otherwise
+    named += [word for text in order.changed for word in ("--set", text)]
     named += [word for name in order.attacks for word in ("--attack", name)]
     return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 
@@ -144,22 +149,33 @@ def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *,
             key=key,
             out=out,
             progress=bar,
-            command=lambda drawn: command_of(order, drawn),
+            command=lambda drawn, fitted: command_of(fitted, drawn),
             resumed=resumed,
         )
     transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
     held = _held(order, captured=isinstance(wanted, GivenCapture))
     _deliver(carried.report, out, told, transcripts, held)
     if draft is not None and told.json != "-":
-        write_text(out / DRAFTED, draft_text(draft, out))
+        write_text(out / DRAFTED, draft_text(_as_audited(draft, carried.order), out))
         say(f"The scenario that was made of your table, to change and audit again: {out / DRAFTED}")
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:
-        again = shlex.join(["fedleak", "audit", "--resume", str(out)])
-        say(f"fedleak: interrupted; the findings so far are in the report; go on with: {again}", err=True)
+        say(f"fedleak: interrupted; the findings so far are in the report; {_go_on(out)}", err=True)
         return exit_code(carried.interrupted)
+    if carried.is_late:
+        say(f"fedleak: {TIME_SPENT}, and not everything was tried; {_go_on(out)}", err=True)
     return conclude(carried.report, None if told.fail_on == "never" else Severity[told.fail_on.upper()])
+
+
+def _as_audited(draft: Draft, order: Order) -> Draft:
+    """With what was made smaller to fit a time."""
+    scenario = changed(draft.scenario, order.changed)
+    return replace(draft, scenario=scenario, remarks=(*draft.remarks, *order.reduced))
+
+
+def _go_on(out: Path) -> str:
+    return f"go on with: {shlex.join(['fedleak', 'audit', '--resume', str(out)])}"
 
 
 def conclude(report: Report, fail_on: Severity | None) -> ExitCode:

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as RichProgress
 
 from fedleak.cli.console import plain_console
-from fedleak.core.visible_text import visible_name
+from fedleak.core.visible_text import visible, visible_name
 from fedleak.trial.progress import Progress
 
 
@@ -44,6 +44,9 @@ class Bar(Progress):
         if not self._console.is_terminal:
             self._console.print(f"{what} ...", soft_wrap=True)
         self._current = self._bar.add_task(visible_name(what), total=total)
+
+    def note(self, text: str) -> None:
+        self._console.print(visible(f"fedleak: {text}"), soft_wrap=True, markup=False, highlight=False)
 
     def advance(self) -> None:
         if self._current is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fedleak.cli.audit_call import audit
 from fedleak.cli.capture import capture
 from fedleak.cli.output import told
 from fedleak.cli.shared_options import PATH, about_a_table, json_option, verbose_option
@@ -17,7 +18,6 @@ from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
-FAIL_ON = click.Choice(["never", "low", "medium", "high"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
 
 
@@ -38,101 +38,7 @@ def app(context: click.Context) -> None:
         context.exit(ExitCode.WRONG_INPUT)
 
 
-@app.command()
-@click.argument("scenario", type=PATH, required=False)
-@about_a_table
-@click.option("--transcript", type=PATH, help="Audit a run that was captured elsewhere, in place of a scenario.")
-@click.option(
-    "--truth", type=PATH, help="What the captured run is checked against: a truth folder, a CSV or an .npz file."
-)
-@click.option("--attack", "attacks", multiple=True, help="Only this attack; may be given several times.")
-@click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
-@json_option
-@click.option(
-    "--fail-on",
-    type=FAIL_ON,
-    default="never",
-    help="Exit with 1 for a finding this severe or worse, with 4 if undecided.",
-)
-@click.option("--redact/--no-redact", help="Leave true values out of the reports, for sharing.")
-@click.option("--keep-keys/--no-keep-keys", help="Leave private keys in the stored transcripts.")
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1),
-    help="Runs that each finding is decided on (5); all but the first use the ideal cipher.",
-)
-@click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
-@click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
-@click.option(
-    "--attack-timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Seconds that one attempt of an attack may take; longer is a finding that says so.",
-)
-@click.option(
-    "--attack-memory",
-    type=click.IntRange(min=1),
-    help="MB that one attempt may take beyond its view; more is a finding that says so.",
-)
-@verbose_option
-@click.option("--resume", type=PATH, help="Go on with an audit that was ended: the folder that it wrote to.")
-@click.pass_context
-def audit(
-    context: click.Context,
-    /,
-    scenario: Path | None,
-    transcript: Path | None,
-    truth: Path | None,
-    attacks: tuple[str, ...],
-    out: Path,
-    json: str | None,
-    fail_on: str,
-    redact: bool,
-    keep_keys: bool,
-    repeats: int | None,
-    run_key: str | None,
-    in_process: bool,
-    attack_timeout: float | None,
-    attack_memory: int | None,
-    verbose: bool,
-    resume: Path | None,
-    **wishes: Any,
-) -> ExitCode:
-    """Run the protocol, take each adversary's place, and report what it can reconstruct.
-
-    SCENARIO: Scenario in TOML; the built-in one if left out. Or a table: customers.csv --target defaulted --mine
-    "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
-    """
-    from fedleak.auditing.own_table import Wishes
-    from fedleak.cli.audit import MB, Telling, audit_command, begun_order, refuse_beside_resume, wishes_about
-    from fedleak.core.whole.randomness import RunKey
-    from fedleak.report.finding_journal import Order
-
-    told = Telling(json=json, fail_on=fail_on, verbose=verbose)
-    if resume is not None:
-        refuse_beside_resume(context)
-        order, key = begun_order(resume)
-        return audit_command(order, resume, told, key, resumed=True)
-    order = Order(
-        by_command=True,
-        scenario=_text(scenario),
-        wishes=wishes_about(scenario, Wishes(**wishes)),
-        transcript=_text(transcript),
-        truth=_text(truth),
-        attacks=attacks,
-        repeats=repeats,
-        in_process=in_process,
-        redact=redact,
-        keep_keys=keep_keys,
-        attack_seconds=attack_timeout,
-        attack_bytes=None if attack_memory is None else attack_memory * MB,
-    )
-    return audit_command(order, out, told, None if run_key is None else RunKey.from_text(run_key))
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
+app.add_command(audit)
 app.add_command(capture)
 
 

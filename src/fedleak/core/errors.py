@@ -13,7 +13,8 @@
     │   ├── CryptoError       a cryptographic operation failed
     │   │   ├── DecryptionError
     │   │   └── PlaintextRangeError
-    │   └── ProtocolError     a party broke the protocol in a way that it detects
+    │   ├── ProtocolError     a party broke the protocol in a way that it detects
+    │   └── TimeSpentError    an audit has come to the end of the time that it was given
     ├── OracleError           an oracle cannot answer
     │   ├── BudgetSpentError
     │   └── NotReplayableError
@@ -102,6 +103,10 @@ class PlaintextRangeError(CryptoError):
 
 
 class ProtocolError(RunError):
+    pass
+
+
+class TimeSpentError(RunError):
     pass
 
 

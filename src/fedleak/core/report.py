@@ -47,6 +47,7 @@ class Report(Tabular):
     run_key: str | None = None  # repeats the audit; None where it is not told
     repeats: int = 1  # runs that each finding was decided on
     interrupted: bool = False  # it was ended from outside, and not everything was tried
+    reduced: tuple[str, ...] = ()  # what was made smaller to fit a time, and what that does to the verdict
 
     @property
     def conclusion(self) -> Conclusion:

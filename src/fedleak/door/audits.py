@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from fedleak.auditing.budget import budget_seconds
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.kept import digest_of
-from fedleak.auditing.runner import Audit, SinkFactory
-from fedleak.core.errors import FedleakError, InputError, RunError, in_one_line, show_traceback
+from fedleak.auditing.runner import TIME_SPENT, Audit, SinkFactory
+from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
-from fedleak.door.given import Defenses, Given, GivenCapture, Planned, check_lists, given, is_gradient
+from fedleak.door.fitting import fit
+from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
 from fedleak.door.withheld_keys import WithheldKeys
 from fedleak.report import html, json_format
@@ -97,7 +100,7 @@ def audit(
         key=key,
         out=None if out is None else Path(out),
         progress=_progress(progress),
-        command=lambda drawn: f'fedleak.audit({named}run_key="{drawn}")',
+        command=lambda drawn, _: f'fedleak.audit({named}run_key="{drawn}")',
     )
     for ended in (carried.interrupted, carried.failed):
         if ended is not None:
@@ -125,6 +128,8 @@ class Carried:
     """An audit that was ended from outside, or by a full disk, has a report all the same: what was found until then."""
 
     report: Report
+    order: Order  # with what was made smaller to fit a time
+    is_late: bool = False  # its time was spent before everything was tried
     interrupted: KeyboardInterrupt | None = None
     failed: FedleakError | None = None  # why the report, or what it is made of, is not on the disk
 
@@ -136,22 +141,41 @@ def carry_out(
     key: RunKey | None,
     out: Path | None,
     progress: Progress,
-    command: Callable[[RunKey], str],
+    command: Callable[[RunKey, Order], str],
     resumed: bool = False,
 ) -> Carried:
     """``command`` is what gives the same findings again. The report that is returned is redacted as well. ``resumed``:
     the folder holds a journal, and what stands there is not tried again."""
-    planned = wanted.plan()
+    repeats = 1 if isinstance(wanted, GivenCapture) else REPEATS
+    repeats = repeats if order.repeats is None else order.repeats
+    deadline = None if order.budget is None or resumed else time.perf_counter() + budget_seconds(order.budget)
+    fitted = fit(wanted, order, progress, repeats, resumed=resumed)
+    planned, order = fitted.planned, fitted.order
     kept = None if out is None or planned.is_over else out / TRANSCRIPTS
     made = [] if out is None else make_folders(out, kept)
     try:
         with _keeping(out, redact=order.redact) as journal:
-            audit = _audit(planned, order, _sinks(kept, keep_keys=order.keep_keys), progress, key, journal)
+            sinks = _sinks(kept, keep_keys=order.keep_keys)
+            audit = Audit(
+                planned.scenario,
+                planned.runs,
+                sinks,
+                progress,
+                run_key=key,
+                isolated=not order.in_process,
+                left_out=planned.left_out,
+                repeats=repeats,
+                limits=Limits(order.attack_seconds, order.attack_bytes),
+                kept=journal,
+                deadline=deadline,
+                reduced=order.reduced,
+            )
             if out is not None and journal is not None:
                 _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
             ended = _ended(audit)
-            report = audit.report(unfinished=UNFINISHED, command=command(audit.run_key))
-            carried = Carried(json_format.redact(report) if order.redact else report, **ended)
+            unfinished = TIME_SPENT if ended.get("is_late") else UNFINISHED
+            report = audit.report(unfinished=unfinished, command=command(audit.run_key, order))
+            carried = Carried(json_format.redact(report) if order.redact else report, order, **ended)
             return carried if out is None else _written(carried, out)
     except InputError:
         remove_empty(made)
@@ -174,23 +198,6 @@ def _keeping(out: Path | None, *, redact: bool) -> Iterator[Journal | None]:
         journal.close()
 
 
-def _audit(
-    planned: Planned, order: Order, sinks: SinkFactory, progress: Progress, key: RunKey | None, journal: Journal | None
-) -> Audit:
-    return Audit(
-        planned.scenario,
-        planned.runs,
-        sinks,
-        progress,
-        run_key=key,
-        isolated=not order.in_process,
-        left_out=planned.left_out,
-        repeats=(1 if planned.is_over else REPEATS) if order.repeats is None else order.repeats,
-        limits=Limits(order.attack_seconds, order.attack_bytes),
-        kept=journal,
-    )
-
-
 def _begin(audit: Audit, journal: Journal, out: Path, order: Order, digest: str, *, resumed: bool) -> None:
     if resumed:
         found = recall(out / JOURNAL)
@@ -210,6 +217,7 @@ def _begin(audit: Audit, journal: Journal, out: Path, order: Order, digest: str,
 
 
 class _Ended(TypedDict, total=False):
+    is_late: bool
     interrupted: KeyboardInterrupt
     failed: FedleakError
 
@@ -222,6 +230,8 @@ def _ended(audit: Audit) -> _Ended:
         return {"interrupted": interruption}
     except InputError:
         raise
+    except TimeSpentError:
+        return {"is_late": True}
     except RunError as error:  # a finding that could not be kept
         return {"failed": error}
     except Exception as error:  # no thread, no descriptor, no memory left for the audit itself

@@ -31,7 +31,7 @@ ORDER = (Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE, Outcome.UNCHEC
 def print_brief(report: Report, console: Console) -> None:
     """What stands first is always there; of the rest as much as a screen holds, and a word where more was left out."""
     top, width = statement(report), min(console.width, MOST_WIDE)
-    first = [*_headline(top), *_matrix(report.findings), *_open_questions(top)]
+    first = [*_headline(top), *_matrix(report.findings), *_open_questions(top), *_smaller(report)]
     left = MOST_LINES - sum(_n_lines(part, console, width) for part in first) - 1
     shown, n_cut = first, 0
     for part in _rest(report, top):
@@ -116,6 +116,12 @@ def _open_questions(top: Statement) -> Iterator[RenderableType]:
         yield Text(visible(f"Missing: {line}"))
     if len(top.missing) > MOST_MISSING:
         yield Text(f"Missing: {count(len(top.missing) - MOST_MISSING, 'further answer')}.")
+
+
+def _smaller(report: Report) -> Iterator[RenderableType]:
+    """What was audited in place of what was asked for; what follows from it stands in the page."""
+    if report.reduced:
+        yield Text(visible(f"Smaller: {report.reduced[0].partition(':')[0]}."), style="yellow")
 
 
 def _rest(report: Report, top: Statement) -> Iterator[RenderableType]:

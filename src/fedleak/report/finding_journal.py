@@ -54,6 +54,9 @@ class Order:
     keep_keys: bool = False
     attack_seconds: float | None = None
     attack_bytes: int | None = None
+    budget: str | None = None  # a time, such as 5m
+    changed: tuple[str, ...] = ()  # KEY=VALUE of the scenario: what was asked for, and what the time made smaller
+    reduced: tuple[str, ...] = ()  # what the report says of that
 
     def place(self, path: str | None) -> Path | None:
         return None if path is None else Path(self.folder, path)

@@ -190,3 +190,7 @@ class ReportKeys:
         "attacks that were left out because the protocol never gives what they need"
     )
     interrupted: bool = key("it was ended from outside, and not everything was tried", default=False)
+    reduced: tuple[str, ...] = key(
+        "what was made smaller to fit a time (`--budget`), and what that does to the verdict, a sentence each",
+        default=(),
+    )

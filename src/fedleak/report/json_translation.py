@@ -41,6 +41,7 @@ def keys_of(report: Report) -> ReportKeys:
         remedies=tuple(_remedy_keys(remedy, by_defense.get(remedy.defense or "")) for remedy in report.remedies),
         for_other_protocols=report.for_other_protocols,
         interrupted=report.interrupted,
+        reduced=report.reduced,
     )
 
 
@@ -55,6 +56,7 @@ def report_of(keys: ReportKeys) -> Report:
         run_key=keys.run_key,
         repeats=keys.repeats,
         interrupted=keys.interrupted,
+        reduced=keys.reduced,
     )
 
 

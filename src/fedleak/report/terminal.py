@@ -91,6 +91,8 @@ def _print_statement(report: Report, console: Console) -> None:
     for line in _lines_of(top):
         if line:
             console.print(_plain(line))
+    for line in report.reduced:
+        console.print(_plain(f"Smaller: {line}."))
 
 
 def _lines_of(top: Statement) -> tuple[str, ...]:

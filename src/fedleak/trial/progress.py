@@ -21,6 +21,9 @@ class Progress(ABC):
     def advance(self) -> None:
         """One unit is done."""
 
+    def note(self, text: str) -> None:  # noqa: B027  (who shows nothing else need not show this)
+        """Something to know before the next piece of work."""
+
 
 class Silent(Progress):
     def begin(self, what: str, total: int | None) -> None:
