@@ -220,7 +220,7 @@ def test_check_needs_no_data_and_agrees_with_the_audit():
 def test_knowledge_is_drawn_as_declared():
     known = "[adversary.knowledge]\ncells = 0.25\nranges = true\nkinds = true\nsample = 5"
     text = changed(('parties = ["bank"]', f'parties = ["bank"]\n{known}'))
-    from fedleak.auditing.declared_data import draw_knowledge
+    from fedleak.auditing.declared_knowledge import draw_knowledge
 
     scenario = parse_scenario(text)
     federation = plan_audit(scenario)[0].federation

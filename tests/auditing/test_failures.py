@@ -11,7 +11,7 @@ import pytest
 
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.auditing import runner
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario

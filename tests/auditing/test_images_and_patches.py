@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts
+from fedleak.auditing.declared_data import build_federation, sketch_facts
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import KnowledgeSpec

@@ -53,6 +53,7 @@ def test_every_refusal_names_its_grounds():
         "networks/gradient_matching.py",
         "networks/gradient_labels.py",
         "networks/gradient_separation.py",
+        "networks/model_completion.py",
         "networks/picture_separation.py",
         "residuals/bounded_score_labels.py",
         "residuals/unblinded_exchange.py",

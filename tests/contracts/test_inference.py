@@ -23,7 +23,7 @@ from fedleak.protocols.prediction.served_model import PredictionSettings
 from network_runs import cut_pictures, cut_table, row_clients, split
 from prediction_runs import run_prediction, unit_federation
 
-OF_KNOWLEDGE = {Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE}
+OF_KNOWLEDGE = {Capability.KNOWN_CELLS, Capability.KNOWN_LABELS, Capability.PUBLIC_SAMPLE}
 
 
 def check_every_coalition(federation: Federation, result: Run) -> None:

@@ -53,5 +53,5 @@ def test_nothing_is_revealed_beyond_what_may_be(protocol):
 
 @pytest.mark.parametrize("attack", ATTACKS.own, ids=lambda plugin: plugin.name)
 def test_every_attack_is_for_some_protocol(attack):
-    of_knowledge = {Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE}
+    of_knowledge = {Capability.KNOWN_CELLS, Capability.KNOWN_LABELS, Capability.PUBLIC_SAMPLE}
     assert any(attack.requires - of_knowledge <= protocol.may_reveal for protocol in PROTOCOLS.own)

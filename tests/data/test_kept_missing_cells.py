@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedleak.auditing.declared_data import build_federation, draw_knowledge
+from fedleak.auditing.declared_data import build_federation
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.scenario import KnowledgeSpec
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.core.adversary import Secret, SecretKind

@@ -14,7 +14,7 @@ import pytest
 from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.errors import BudgetSpentError, NotReplayableError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
+from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, KnownLabels, PublicSample
 from fedleak.core.oracle import Answer, LiveOracle, OracleSpec
 from fedleak.core.payload import Array, CipherArray, IntegerArray, ModelSpec, Payload, Scalar, Table, Tree
 from fedleak.core.steps import DATA_ROLES, Phase, Role, Step
@@ -283,6 +283,7 @@ def test_model_and_confidences(tmp_path: Path) -> None:
         Knowledge(
             cells=(KnownCells("fintech", np.array([10]), np.array([0]), np.array([1.5])),),
             samples=(PublicSample("fintech", sample),),
+            labels=(KnownLabels("fintech", np.array([10, 11]), np.array([1.0, 0.0])),),
         ),
     )
     loaded = _reloaded(view, tmp_path)
@@ -302,6 +303,9 @@ def test_model_and_confidences(tmp_path: Path) -> None:
     assert table.columns == ("age", "income")
     assert loaded.knowledge.cell_mask("fintech", answers.ids, (1,)).tolist() == [[True], [False]]
     assert loaded.knowledge.samples[0].rows.values.mean() == 2.0
+    assert loaded.knowledge.labels_of("fintech", np.array([11, 9, 10])).tolist() == pytest.approx(
+        [0, np.nan, 1], nan_ok=True
+    )
 
 
 # 5. Thousands of gradients that everybody sees

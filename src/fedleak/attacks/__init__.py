@@ -66,6 +66,12 @@ ATTACKS: Registry[Attack] = Registry(
             ("cosine-attack",),
         ),
         Entry("gradient-clustering", "fedleak.attacks.networks.gradient_labels:GradientClustering"),
+        Entry("model-completion", "fedleak.attacks.networks.model_completion:ModelCompletion", ("mc",)),
+        Entry(
+            "model-completion-accelerated",
+            "fedleak.attacks.networks.model_completion:AcceleratedModelCompletion",
+            ("active-mc",),
+        ),
         Entry("embedding-gram", "fedleak.attacks.networks.embedding_gram:EmbeddingGram"),
         Entry("embedding-gram-inversion", "fedleak.attacks.networks.embedding_gram:EmbeddingGramInversion"),
         Entry("embedding-regression", "fedleak.attacks.networks.embedding_regression:EmbeddingRegression"),

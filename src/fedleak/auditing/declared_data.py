@@ -1,6 +1,4 @@
-"""What a scenario declares, made real: the federation with its data (or empty tables where only theory is
-asked), and what each adversary knows beforehand.
-"""
+"""The federation that a scenario declares, made real: with its data, or empty where only theory is asked."""
 
 from __future__ import annotations
 
@@ -10,12 +8,9 @@ from math import sqrt
 
 import numpy as np
 
-from fedleak.auditing.scenario import KnowledgeSpec, PartySpec, Scenario, patches_of
-from fedleak.core.arrays import FloatArray, flat_rows
+from fedleak.auditing.scenario import PartySpec, Scenario, patches_of
 from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import PartyFacts
-from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColumn, PublicSample
-from fedleak.core.payload import Table
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.randomness import public_stream
@@ -30,7 +25,6 @@ from fedleak.data import (
     split_horizontal,
     split_vertical,
 )
-from fedleak.data.column_encoding import regular_step
 from fedleak.protocols import PROTOCOLS
 
 
@@ -178,59 +172,3 @@ def _max_row_norm(scenario: Scenario, n_columns: int | None) -> float | None:
     if scenario.data.scaling in ("minmax", "pixels") and n_columns is not None:
         return sqrt(n_columns)
     return None
-
-
-def draw_knowledge(
-    spec: KnowledgeSpec, federation: Federation, coalition: tuple[str, ...], rng: np.random.Generator
-) -> Knowledge:
-    """Exactly what the scenario declares, of every party outside the coalition that holds columns."""
-    victims = [party for party in federation.parties if party.name not in coalition and party.columns]
-    return Knowledge(
-        cells=tuple(_cells(party, spec, rng) for party in victims if spec.cells > 0),
-        columns=tuple(column for party in victims if spec.ranges or spec.kinds for column in _columns(party, spec)),
-        samples=tuple(_sample(party, spec.sample) for party in victims if spec.sample > 0),
-    )
-
-
-def _cells(party: Party, spec: KnowledgeSpec, rng: np.random.Generator) -> KnownCells:
-    values = flat_rows(party.train.features)
-    count = round(spec.cells * values.size)
-    rows, columns = np.unravel_index(np.sort(rng.choice(values.size, size=count, replace=False)), values.shape)
-    known, within = values[rows, columns], 0.0
-    if spec.decimals >= 0:
-        known, within = np.round(known, spec.decimals), 0.5 * 10.0**-spec.decimals
-    return KnownCells(party.name, party.train.ids[rows], columns.astype(np.int64), known, within)
-
-
-def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
-    found = []
-    for index, name in enumerate(party.columns):
-        values = flat_rows(party.train.features)[:, index]
-        values = values[~np.isnan(values)]
-        low, high = (float(values.min()), float(values.max())) if spec.ranges and len(values) else (None, None)
-        known = KnownColumn(party.name, name, low=low, high=high)
-        found.append(_with_kind(known, values) if spec.kinds else known)
-    return found
-
-
-def _with_kind(column: KnownColumn, values: FloatArray) -> KnownColumn:
-    found, column = regular_step(values), replace(column, kind=_kind(values))
-    return column if found is None else replace(column, step=found.step, slack=found.slack)
-
-
-def _kind(values: FloatArray) -> ColumnKind:
-    if np.isin(values, (0, 1)).all():
-        return ColumnKind.BINARY
-    return ColumnKind.INTEGER if np.equal(values, np.round(values)).all() else ColumnKind.NUMERIC
-
-
-def _sample(party: Party, count: int) -> PublicSample:
-    held_out = party.test
-    if held_out is None or len(held_out.ids) < count:
-        available = 0 if held_out is None else len(held_out.ids)
-        raise ScenarioError(
-            f"adversary.knowledge.sample must be at most the {available} held-out rows; got {count}; "
-            "raise federation.partition.test_share"
-        )
-    rows = Table(party.columns, held_out.ids[:count], flat_rows(held_out.features[:count]))
-    return PublicSample(party.name, rows)

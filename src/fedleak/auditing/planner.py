@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedleak.attacks import ATTACKS
-from fedleak.auditing.declared_data import build_federation, draw_knowledge, sketch_facts, sketch_federation
+from fedleak.auditing.declared_data import build_federation, sketch_facts, sketch_federation
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.scenario import AdversarySpec, Scenario
 from fedleak.core.adversary import JOINT, Capability, Secret, SecretKind, together
 from fedleak.core.attack import Attack, Prediction, Verdict
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from fedleak.data.encoding import EncodedTable
     from fedleak.trial.decide import Question
 
-OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.PUBLIC_SAMPLE})  # a scenario's, whatever the protocol
+# A scenario's, whatever the protocol.
+OF_KNOWLEDGE = frozenset({Capability.KNOWN_CELLS, Capability.KNOWN_LABELS, Capability.PUBLIC_SAMPLE})
 OF_CELLS = frozenset({SecretKind.FEATURES, SecretKind.RANGES, SecretKind.BINS})
 NOTHING_LEFT = "the adversary is declared to know every cell beforehand: nothing is left to find"
 
@@ -159,12 +161,13 @@ def _lacking_steps(deviation: str, protocol: type[Protocol]) -> list[str]:
 
 
 def _from_knowledge(adversary: AdversarySpec) -> frozenset[Capability]:
-    found = set()
-    if adversary.knowledge.cells > 0:
-        found.add(Capability.KNOWN_CELLS)
-    if adversary.knowledge.sample > 0:
-        found.add(Capability.PUBLIC_SAMPLE)
-    return frozenset(found)
+    known = adversary.knowledge
+    given = {
+        Capability.KNOWN_CELLS: known.cells > 0,
+        Capability.KNOWN_LABELS: known.labels > 0,
+        Capability.PUBLIC_SAMPLE: known.sample > 0,
+    }
+    return frozenset(capability for capability, is_given in given.items() if is_given)
 
 
 def _reason_to_skip(

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice, remedies
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
 from fedleak.auditing.scenario import Scenario

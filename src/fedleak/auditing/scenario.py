@@ -99,14 +99,18 @@ class KnowledgeSpec:
     ranges: bool = setting(False, "it knows the lowest and highest value of each of the victim's columns")
     kinds: bool = setting(False, "it knows which of the victim's columns are binary or whole numbers, and their steps")
     sample: int = setting(0, "rows of similar people, from the held-out rows, that it has", unit="rows")
+    labels: int = setting(
+        0, "rows of each class whose labels it knows, drawn at random (of labels that are numbers: rows)", unit="rows"
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.cells <= 1:
             raise ScenarioError(f"cells must be a share from 0 to 1; got {self.cells}")
         if not -1 <= self.decimals <= 15:
             raise ScenarioError(f"decimals must be from 0 to 15, or -1 for all digits; got {self.decimals}")
-        if not 0 <= self.sample <= MAX_ROWS:
-            raise ScenarioError(f"sample must be from 0 to {MAX_ROWS:,}; got {self.sample}")
+        for name in ("sample", "labels"):
+            if not 0 <= getattr(self, name) <= MAX_ROWS:
+                raise ScenarioError(f"{name} must be from 0 to {MAX_ROWS:,}; got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, kw_only=True)

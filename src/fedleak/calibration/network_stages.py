@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fedleak.calibration.layouts import BANK, HOSPITAL, HUB, Horizontal, Vertical
-from fedleak.calibration.stage import Solved, Stage, by
+from fedleak.calibration.layouts import BANK, FINTECH, HOSPITAL, HUB, Horizontal, Vertical
+from fedleak.calibration.stage import Solved, Split, Stage, by
+from fedleak.core.finding import Mode
 from fedleak.core.steps import Role
 
 FEW_ROWS = {"normal": (2, 5, 20), "skewed": (5,), "correlated": (20,), "constant": (20,), "binary": (5,)}
 CONVOLVED = ("convolution 4 3 padding=1", "activation sigmoid", "flatten", "linear 24", "activation sigmoid")
 IN_DOUBLES: Mapping[str, object] = {"precision": "float64", "known_batches": True, "batches": "shuffled"}
+SOME_KNOWN = {"normal": (20, 100), "skewed": (100,), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RIVALS = ("deep-leakage", "labelled-deep-leakage", "cosine-matching", "kernel-matching")
 NETWORK_STAGES = (
     Stage(
@@ -48,5 +50,21 @@ NETWORK_STAGES = (
         by(HOSPITAL, HUB),
         sizes=FEW_ROWS,
         slow=("picture-factoring", *RIVALS),
+    ),
+    Stage(
+        "a few labels known",
+        ("model-completion",),
+        Vertical("split-network", FINTECH, n_own=3, n_hidden=2),
+        Split(),
+        by(FINTECH, labels=2),
+        sizes=SOME_KNOWN,
+    ),
+    Stage(
+        "a few labels known, longer steps",
+        ("model-completion-accelerated",),
+        Vertical("split-network", FINTECH, n_own=3, n_hidden=2),
+        Split(),
+        by(FINTECH, mode=Mode.ACTIVE, labels=2),
+        sizes=SOME_KNOWN,
     ),
 )

@@ -142,6 +142,8 @@ class Solved:
         return _settings(self.protocol, **given, **self.changes)
 
 
-def by(*parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False) -> AdversarySpec:
-    knowledge = KnowledgeSpec(cells=cells, ranges=told)
+def by(
+    *parties: str, mode: Mode = Mode.PASSIVE, cells: float = 0.0, told: bool = False, labels: int = 0
+) -> AdversarySpec:
+    knowledge = KnowledgeSpec(cells=cells, ranges=told, labels=labels)
     return AdversarySpec(parties=parties, mode=mode, knowledge=knowledge)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.planner import PlannedRun, Task
 from fedleak.calibration.layouts import Layout, with_unit_rows
 from fedleak.calibration.populations import Population
@@ -19,8 +19,8 @@ from fedleak.calibration.stage import Stage
 from fedleak.core.adversary import SecretKind
 from fedleak.core.arrays import BoolArray, flat_rows
 from fedleak.core.attack import Guess
-from fedleak.core.knowledge import Knowledge, KnownColumn
-from fedleak.core.whole.federation import Federation
+from fedleak.core.knowledge import Knowledge, KnownColumn, KnownLabels
+from fedleak.core.whole.federation import Federation, Party
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.trial.attempt import Attempt
@@ -55,7 +55,34 @@ def draw_twins(stage: Stage, population: Population, n: int, seed: int) -> Twins
     true = layout.federation(population.latent_beside(layout.own, latent, known, rng), rng)
     if stage.unit_rows:
         seen, true = with_unit_rows([seen, true])
-    return Twins(seen, true, fitting_both(declared(seen), declared(true)))
+    knowledge = fitting_both(declared(seen), declared(true))
+    return Twins(seen, _with_known_labels(true, knowledge), knowledge)
+
+
+def _with_known_labels(federation: Federation, knowledge: Knowledge) -> Federation:
+    """What the adversary knows is the same in both tables."""
+    return replace(federation, parties=tuple(_relabelled(party, knowledge) for party in federation.parties))
+
+
+def _relabelled(party: Party, knowledge: Knowledge) -> Party:
+    rows = party.train
+    known = knowledge.labels_of(party.name, rows.ids)
+    if rows.labels is None or not np.isfinite(known).any():
+        return party
+    labels = np.where(np.isfinite(known), known, rows.labels).astype(rows.labels.dtype)
+    return replace(party, train=replace(rows, labels=labels))
+
+
+def knowledge_of_run(knowledge: Knowledge, federation: Federation) -> Knowledge:
+    """The same rows are known where some labels were redrawn, with the labels that they have there."""
+    return replace(knowledge, labels=tuple(_of_run(known, federation) for known in knowledge.labels))
+
+
+def _of_run(known: KnownLabels, federation: Federation) -> KnownLabels:
+    rows = federation.party(known.owner).train
+    assert rows.labels is not None
+    place = dict(zip(rows.ids.tolist(), rows.labels.tolist(), strict=True))
+    return replace(known, values=np.array([place[row] for row in known.ids.tolist()], dtype=np.float64))
 
 
 def _known(layout: Layout, federation: Federation, knowledge: Knowledge) -> BoolArray:
@@ -108,10 +135,10 @@ class Trials:
     ) -> None:
         self._stage = stage
         self._of_a_run = any(task.target.kind in OF_A_RUN for task in tasks)
-        self._knowledge = twins.knowledge
         self._planned = planned
         self._seen, self._true = Randomness.published(seed, "seen"), Randomness.published(seed, "true")
         redrawn = [self._redrawn(twins, number, repeats - 1) for number in range(repeats)]
+        self._knowledge = [knowledge_of_run(twins.knowledge, pair.seen.federation) for pair in redrawn]
         seen = [self._played_on(pair.seen, number) for number, pair in enumerate(redrawn)]
         self._judged = seen if stage.own_truth else self._judged_by([pair.true for pair in redrawn], seen)
 
@@ -147,10 +174,8 @@ class Trials:
     def attempts(self, task: Task, *, brief: bool = True) -> list[Attempt]:
         """In this process: it is the decision that is calibrated, and attacks that cheat are caught elsewhere."""
         found = [
-            played.attempt(
-                task.attack, task.adversary.parties, task.target, self._knowledge, isolated=False, brief=brief
-            )
-            for played in self._judged
+            played.attempt(task.attack, task.adversary.parties, task.target, knowledge, isolated=False, brief=brief)
+            for played, knowledge in zip(self._judged, self._knowledge, strict=True)
         ]
         return found if self._stage.own_truth else [_unproved(attempt) for attempt in found]
 

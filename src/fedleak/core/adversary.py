@@ -49,6 +49,7 @@ class Capability(StrEnum):
     EMBEDDINGS = "what its partners' bottom networks make of each row"
     EMBEDDING_GRADIENTS = "the gradient of its own bottom network's outputs for each row"
     KNOWN_CELLS = "some of the victim's cells"
+    KNOWN_LABELS = "the labels of a few rows"
     PUBLIC_SAMPLE = "a public sample of similar rows"
 
 

@@ -72,6 +72,22 @@ class KnownCells(Value):
 
 
 @dataclass(frozen=True, eq=False)
+class KnownLabels(Value):
+    """Labels of a few of a victim's rows: of customers that the adversary asked, or that it is itself."""
+
+    owner: str
+    ids: IntArray
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.ids.ndim != 1 or self.ids.shape != self.values.shape:
+            shapes = f"{self.ids.shape} and {self.values.shape}"
+            raise ValueError(f"KnownLabels ids and values must be lists of one length; got shapes {shapes}")
+        object.__setattr__(self, "ids", freeze(self.ids))
+        object.__setattr__(self, "values", freeze(self.values))
+
+
+@dataclass(frozen=True, eq=False)
 class PublicSample:
     """Rows of similar people, in the victim's columns."""
 
@@ -84,11 +100,16 @@ class Knowledge:
     cells: tuple[KnownCells, ...] = field(default=())
     columns: tuple[KnownColumn, ...] = field(default=())
     samples: tuple[PublicSample, ...] = field(default=())
+    labels: tuple[KnownLabels, ...] = field(default=())
 
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What it gives whoever has it, besides what the protocol reveals."""
-        given = {Capability.KNOWN_CELLS: self.cells, Capability.PUBLIC_SAMPLE: self.samples}
+        given = {
+            Capability.KNOWN_CELLS: self.cells,
+            Capability.PUBLIC_SAMPLE: self.samples,
+            Capability.KNOWN_LABELS: self.labels,
+        }
         return frozenset(capability for capability, what in given.items() if what)
 
     def cell_mask(self, owner: str, ids: AnyArray, cell_shape: tuple[int, ...]) -> BoolArray:
@@ -100,3 +121,13 @@ class Knowledge:
                 rows = np.array([position.get(int(row), -1) for row in known.ids], dtype=np.int64)
                 mask[rows[rows >= 0], known.columns[rows >= 0]] = True
         return mask.reshape(len(ids), *cell_shape)
+
+    def labels_of(self, owner: str, ids: AnyArray) -> FloatArray:
+        """(rows,): the owner's label of each row as far as it is known beforehand, NaN elsewhere: such rows are never
+        scored."""
+        found, position = np.full(len(ids), np.nan), positions_of(ids)
+        for known in self.labels:
+            if known.owner == owner:
+                rows = np.array([position.get(int(row), -1) for row in known.ids], dtype=np.int64)
+                found[rows[rows >= 0]] = known.values[rows >= 0]
+        return found

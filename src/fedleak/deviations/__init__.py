@@ -11,6 +11,7 @@ DEVIATIONS: Registry[Deviation] = Registry(
     [
         Entry("packed-products", "fedleak.deviations.packed_products:PackedProducts", ("algorithm-2",)),
         Entry("reverse-sum", "fedleak.deviations.marked_rows:ReverseSum"),
+        Entry("accelerated-steps", "fedleak.deviations.longer_steps:AcceleratedSteps", ("malicious-optimiser",)),
         Entry("claimed-columns", "fedleak.deviations.extra_columns:ClaimedColumns"),
         Entry("fake-features", "fedleak.deviations.extra_columns:FakeFeatures"),
     ],

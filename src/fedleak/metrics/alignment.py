@@ -50,6 +50,8 @@ def told(values: FloatArray) -> FloatArray:
 
 def unknown_cells(secret: Secret, truth: SecretValues, knowledge: Knowledge) -> BoolArray:
     """True for the cells that count: those that the adversary did not know beforehand."""
+    if secret.kind is SecretKind.LABELS and knowledge.labels:
+        return np.isnan(knowledge.labels_of(secret.owner, truth.ids))[:, None]
     if secret.kind not in OF_OWN_CELLS:
         return np.ones(truth.values.shape, dtype=np.bool_)
     return ~knowledge.cell_mask(secret.owner, truth.ids, truth.cell_shape)

@@ -22,6 +22,7 @@ from fedleak.metrics.blind_fits import fitted_tables
 # Whatever the column: nothing, one half, all of it; the mean of a standardised column is the first.
 ANYBODYS = (0.0, 0.5, -0.5, 1.0, -1.0)
 OF_DECLARED_COLUMNS = OF_OWN_CELLS | {SecretKind.RANGES}
+WITH_KNOWN_CELLS = OF_DECLARED_COLUMNS | {SecretKind.LABELS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,8 @@ def own_rows(truth: Truth, coalition: tuple[str, ...], secret: Secret, values: S
         for one in (Secret(kind, member) for kind in (SecretKind.FEATURES, SecretKind.IMAGES, SecretKind.LABELS))
         if one in truth.secrets and one != secret
     ]
-    tables = [one for one in held if one.is_table]
+    # Own pictures say something of labels; of others' pixels, a regression from each of them is no cheap answer.
+    tables = [one for one in held if one.is_table or secret.kind is SecretKind.LABELS]
     found = [_in_rows(one, people) for one in tables]
     beside = [cells for cells in found if np.isfinite(cells).any()]
     alike = [one for one in held if _as_wide(one, values)]
@@ -85,9 +87,10 @@ def _labels(truth: Truth, coalition: tuple[str, ...]) -> list[Secret]:
 
 
 def _in_rows(held: SecretValues, people: IntArray) -> FloatArray:
-    cells = np.full((len(people), held.values.shape[1]), np.nan)
+    values = flat_rows(held.values)
+    cells = np.full((len(people), values.shape[1]), np.nan)
     found = places(people, held.ids)
-    cells[found >= 0] = held.values[found[found >= 0]]
+    cells[found >= 0] = values[found[found >= 0]]
     return cells
 
 
@@ -107,7 +110,7 @@ def blind_answers(secret: Secret, values: SecretValues, knowledge: Knowledge, ow
     found += [Blind(how, row[None, :]) for how, row in _constants(secret, values, knowledge, own)]
     if secret.kind is SecretKind.RESIDUALS and own.labels is not None:
         found.append(Blind("one half less the label", 0.5 - own.labels[:, None], by_row=True))
-    if secret.kind in OF_DECLARED_COLUMNS:
+    if secret.kind in WITH_KNOWN_CELLS:
         known = known_table(secret, values, knowledge)
         found += [Blind(how, cells, by_row=True) for how, cells in fitted_tables(known, own.beside)]
     return tuple(found)
@@ -115,6 +118,8 @@ def blind_answers(secret: Secret, values: SecretValues, knowledge: Knowledge, ow
 
 def known_table(secret: Secret, values: SecretValues, knowledge: Knowledge) -> FloatArray:
     """The victim's rows as they are known beforehand, flat; NaN where they are not."""
+    if secret.kind is SecretKind.LABELS:
+        return knowledge.labels_of(secret.owner, values.ids)[:, None]
     table = np.full(flat_rows(values.values).shape, np.nan)
     for known in knowledge.cells:
         if known.owner == secret.owner:
@@ -132,6 +137,7 @@ def _constants(
         for how, row in (("lowest", low), ("middle", (low + high) / 2), ("highest", high)):
             if np.isfinite(row).any():
                 yield f"{how} of the declared range", np.where(np.isfinite(row), row, 0.0)
+    if secret.kind in WITH_KNOWN_CELLS:
         yield from _middles("the known cells", known_table(secret, values, knowledge))
     for sample in knowledge.samples:
         if sample.owner == secret.owner:

@@ -2,12 +2,14 @@
 
 What decides does not depend on how rare a class is: the area under the ROC curve of two classes, the balanced accuracy
 of more. A row's rank is the probability that it is positive: the guess's confidence where it says so, one less it where
-it does not. A row without a guess stands between. Of equally good candidates, the share that says so is the rank.
+it does not. A row without a guess stands between. Of equally good candidates, the share that says so is the rank. Where
+the adversary knows a few labels, those rows do not count, and the baseline is what they and its own columns say.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.core.finding import Better, Score
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.alignment import places
+from fedleak.metrics.blind_labels import gain_of_accuracy, gain_of_area
 from fedleak.metrics.cell_metrics import are_classes
 from fedleak.metrics.exact_shares import chance_of, share_interval
 from fedleak.metrics.metric import LUCK, Answered, Metric, ShareMetric
@@ -34,11 +37,15 @@ class RankMetric(Metric):
     applies_to = frozenset({SecretKind.LABELS})
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
-        found = ranking_of(answered)
-        return None if found is None else self.score_of(found, rng)
+        found = _ranked(answered)
+        return None if found is None else self.beside_blinds(self.score_of(found.ranking, rng), found, rng)
 
     @abstractmethod
     def score_of(self, ranking: Ranking, rng: np.random.Generator) -> Score: ...
+
+    def beside_blinds(self, score: Score, found: _Ranked, rng: np.random.Generator) -> Score:
+        values = [self.score_of(Ranking.of(blind, found.positive), rng).value for blind in found.blinds]
+        return replace(score, baseline=max([score.baseline, *values]))
 
     def share(self, hits: float, n: int, baseline: float) -> Score:
         return Score(self.name, hits / n, baseline, self.better, share_interval(hits, n), n)
@@ -56,6 +63,16 @@ class AreaUnderCurve(RankMetric):
         n = ranking.n_positives + ranking.n_negatives
         ci = (min(low, 0.5) if luck > LUCK else low, high)
         return Score(self.name, ranking.area, 0.5, self.better, ci, n, p_value=luck)
+
+    def beside_blinds(self, score: Score, found: _Ranked, rng: np.random.Generator) -> Score:
+        """Luck must neither shuffle labels so far, nor take the best blind order so far."""
+        areas = [Ranking.of(blind, found.positive).area for blind in found.blinds]
+        if max(areas, default=0.0) <= score.baseline:
+            return score
+        best = int(np.argmax(areas))
+        gain = gain_of_area(found.ranks, found.blinds[best], found.positive)
+        chance = max(score.p_value or 0.0, gain.chance)
+        return replace(score, baseline=areas[best], gain_ci=gain.interval, p_value=chance)
 
 
 class PrecisionAmongSurest(RankMetric):
@@ -96,15 +113,34 @@ class TruePositivesAtFewFalse(RankMetric):
         return self.share(hits, ranking.n_positives, blind)
 
 
-def ranking_of(answered: Answered) -> Ranking | None:
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """Of the rows that count: how likely each is positive, by the answer and by every blind order."""
+
+    ranks: FloatArray
+    positive: BoolArray
+    blinds: tuple[FloatArray, ...] = ()
+
+    @property
+    def ranking(self) -> Ranking:
+        return Ranking.of(self.ranks, self.positive)
+
+
+def _ranked(answered: Answered) -> _Ranked | None:
     """None where there are not two classes, or the answer is up to a symmetry."""
-    true = answered.truth.values
-    classes = np.unique(true) if are_classes(true) else np.empty(0)
+    true, counted = answered.truth.values, answered.unknown
+    classes = np.unique(true[counted]) if are_classes(true) else np.empty(0)
     if len(classes) != 2 or answered.up_to:
         return None
-    positive = float(classes[1])
     ranks = np.mean([_chances(answered, cells, classes) for cells in answered.answers], axis=0)
-    return Ranking.of(ranks.ravel(), (true == positive).ravel())
+    first, second = classes.astype(np.int64).tolist()
+    blinds = [(one[:, second] - one[:, first])[counted.ravel()] for one in answered.blind_chances]
+    return _Ranked(ranks[counted], true[counted] == second, tuple(blinds))
+
+
+def ranking_of(answered: Answered) -> Ranking | None:
+    found = _ranked(answered)
+    return None if found is None else found.ranking
 
 
 def _chances(answered: Answered, cells: FloatArray, classes: FloatArray) -> FloatArray:
@@ -140,18 +176,37 @@ class BalancedAccuracy(Metric):
     applies_to = frozenset({SecretKind.LABELS})
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
-        true = answered.truth.values
+        counted = answered.unknown
+        true = answered.truth.values[counted]
         classes, sizes = np.unique(true, return_counts=True)
         if not are_classes(true) or len(classes) < 2 or answered.up_to:
             return None
-        tables = [_confusion(cells, true, classes) for cells in answered.answers]
+        tables = [_confusion(cells[counted], true, classes) for cells in answered.answers]
         worth = _worth(sizes)
         hits = np.mean([(table * worth).sum(axis=1) for table in tables], axis=0) * sizes * len(classes)
         value, blind = float((hits / sizes).mean()), 1 / len(classes)
         low, high = _mean_share_interval(hits, sizes)
         luck = max(chance_of(table, worth, rng) for table in tables)
         ci = (min(low, blind) if luck > LUCK else low, high)
-        return Score(self.name, value, blind, self.better, ci, true.size, p_value=luck)
+        score = Score(self.name, value, blind, self.better, ci, true.size, p_value=luck)
+        return _beside_blind_classes(score, answered, classes)
+
+
+def _beside_blind_classes(score: Score, answered: Answered, classes: FloatArray) -> Score:
+    """The same as of areas: the best of the blind answers is the baseline, and the gain over it is paired."""
+    counted = answered.unknown
+    true = answered.truth.values[counted]
+    named = [np.argmax(one, axis=1)[counted.ravel()] for one in answered.blind_chances]
+    right = [(one == true).astype(np.float64) for one in named]
+    shares = [float(np.mean([one[true == name].mean() for name in classes])) for one in right]
+    if max(shares, default=0.0) <= score.baseline:
+        return score
+    best = int(np.argmax(shares))
+    answers = [cells[counted] for cells in answered.answers]
+    said = [np.where(np.isnan(one), 1 / len(classes), np.abs(one - true) <= CLASS_TOLERANCE) for one in answers]
+    gain = gain_of_accuracy(np.mean(said, axis=0), right[best], true)
+    chance = max(score.p_value or 0.0, gain.chance)
+    return replace(score, baseline=shares[best], gain_ci=gain.interval, p_value=chance)
 
 
 def _confusion(cells: FloatArray, true: FloatArray, classes: FloatArray) -> IntArray:
@@ -179,7 +234,7 @@ def _mean_share_interval(hits: FloatArray, sizes: IntArray) -> tuple[float, floa
 
 
 class LabelAccuracy(ShareMetric):
-    """The best blind answer is the more frequent class."""
+    """The best blind answer is the more frequent class, or what known labels and own columns say."""
 
     name = "label-accuracy"
     summary = "share of labels guessed right; baseline: the majority class"
@@ -193,8 +248,10 @@ class LabelAccuracy(ShareMetric):
         return right.astype(np.float64)
 
     def blind_cells(self, answered: Answered) -> FloatArray:
-        true = answered.truth.values
-        return np.full(true.shape, _majority(true[answered.unknown]))
+        true, counted = answered.truth.values, answered.unknown
+        found = [np.full(true.shape, _majority(true[counted]))]
+        found += [np.argmax(one, axis=1)[:, None].astype(np.float64) for one in answered.blind_chances]
+        return max(found, key=lambda cells: float((cells == true)[counted].mean()))
 
     def baseline_scores(self, answered: Answered, blind: FloatArray) -> FloatArray:
         """No order of the guess's rows does better than naming one class for all: not on average."""

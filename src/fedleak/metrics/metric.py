@@ -17,6 +17,7 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues, Served
 from fedleak.metrics.alignment import aligned, answers_of, unknown_cells
 from fedleak.metrics.blind import Blind, OwnRows, blind_answers
+from fedleak.metrics.blind_labels import blind_chances
 from fedleak.metrics.exact_shares import share_interval
 from fedleak.metrics.learnt_means import means_by_luck
 from fedleak.metrics.null_tables import null_tables
@@ -63,6 +64,14 @@ class Answered(Value):
         own = OwnRows(np.empty((len(self.truth.ids), 0))) if self.own is None else self.own
         found = blind_answers(self.guess.secret, self.truth, self.knowledge, own)
         return tuple(self._aligned(blind) for blind in found) if self.up_to else found
+
+    @cached_property
+    def blind_chances(self) -> tuple[FloatArray, ...]:
+        """Of labels that are classes from 0 on, where a few are known: (rows, classes), what the others are likely."""
+        if not self.knowledge.labels or self.own is None:
+            return ()
+        known = self.knowledge.labels_of(self.guess.secret.owner, self.truth.ids)
+        return blind_chances(known, self.own.beside, int(self.truth.values.max()) + 1)
 
     def _aligned(self, blind: Blind) -> Blind:
         true = self.truth.values

@@ -20,7 +20,7 @@ from fedleak.core.arrays import AnyArray, freeze
 from fedleak.core.attack import Guess
 from fedleak.core.errors import FileFormatError, InputError, nearest_or_list
 from fedleak.core.facts import Facts
-from fedleak.core.knowledge import Knowledge, KnownCells, KnownColumn, PublicSample
+from fedleak.core.knowledge import Knowledge, KnownCells, KnownColumn, KnownLabels, PublicSample
 from fedleak.core.oracle import Exchange, Oracle, OracleSpec, ReplayOracle
 from fedleak.core.payload import Payload
 from fedleak.core.transcript import Message, Record, StoredMessages, StoredSequence
@@ -77,6 +77,7 @@ VIEW = FolderKind(
         "known-cells": KnownCells,
         "known-column": KnownColumn,
         "public-sample": PublicSample,
+        "known-labels": KnownLabels,
         "exchange": OracleExchange,
     },
     _check_belongs,
@@ -115,7 +116,7 @@ def load_view(
         facts=content.facts,
         messages=stored_messages(folder, found.messages),
         locals={party: stored_records(folder, lines) for party, lines in found.records.items()},
-        knowledge=Knowledge(tuple(found.cells), tuple(found.columns), tuple(found.samples)),
+        knowledge=Knowledge(tuple(found.cells), tuple(found.columns), tuple(found.samples), tuple(found.labels)),
         oracles=attached,
     )
 
@@ -136,6 +137,7 @@ def _entries(view: View) -> Iterator[object]:
     yield from view.knowledge.cells
     yield from view.knowledge.columns
     yield from view.knowledge.samples
+    yield from view.knowledge.labels
     for name, oracle in view.oracles.items():
         for exchange in oracle.log:
             yield OracleExchange(name, exchange)
@@ -151,6 +153,7 @@ class _SortedOut:
     cells: list[KnownCells] = field(default_factory=list)
     columns: list[KnownColumn] = field(default_factory=list)
     samples: list[PublicSample] = field(default_factory=list)
+    labels: list[KnownLabels] = field(default_factory=list)
 
     def add(self, line: int, entry: object) -> None:
         match entry:
@@ -164,6 +167,8 @@ class _SortedOut:
                 self.columns.append(entry)
             case PublicSample():
                 self.samples.append(entry)
+            case KnownLabels():
+                self.labels.append(entry)
             case OracleExchange(oracle, exchange):
                 self.logs[oracle].append(exchange)
 

@@ -13,7 +13,7 @@ import numpy as np
 from fedleak.attacks.predictions.prediction_case import read_case
 from fedleak.attacks.residuals.batch_systems import RANK_TOLERANCE, batch_systems
 from fedleak.attacks.residuals.sign_system_labels import SignSystemLabels
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.planner import PlannedRun, Task, plan_audit, plan_check
 from fedleak.auditing.scenario import AdversarySpec, Scenario
 from fedleak.auditing.scenario_file import load_scenario

@@ -93,6 +93,7 @@ def _fitted(adversary: AdversarySpec, attack: type[Attack]) -> AdversarySpec:
     knowledge = KnowledgeSpec(
         cells=0.3 if Capability.KNOWN_CELLS in attack.requires else 0.0,
         sample=5 if Capability.PUBLIC_SAMPLE in attack.requires else 0,
+        labels=3 if Capability.KNOWN_LABELS in attack.requires else 0,
         ranges=True,
     )
     mode = Mode.PASSIVE if attack.deviation is None else Mode.ACTIVE

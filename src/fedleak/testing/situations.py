@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.planner import PlannedRun, Task, plan_audit
 from fedleak.auditing.scenario import Scenario
 from fedleak.core.adversary import Symmetry

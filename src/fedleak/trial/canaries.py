@@ -109,8 +109,9 @@ def parts_of(answered: Answered, canaries: IntArray | None) -> tuple[Answered, A
     truth, which flatters it on a few rows: it stays whole."""
     if canaries is None or answered.up_to:
         return answered, None
-    drawn = np.isin(answered.truth.ids, canaries)
-    return _on(answered, ~drawn), _on(answered, drawn)
+    drawn, known = np.isin(answered.truth.ids, canaries), ~answered.unknown.any(axis=1)
+    asked = drawn & ~known  # what is known stays beside what is scored
+    return _on(answered, ~asked), _on(answered, asked) if asked.any() else None
 
 
 def _on(answered: Answered, rows: AnyArray) -> Answered:

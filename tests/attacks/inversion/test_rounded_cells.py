@@ -9,7 +9,7 @@ import federations
 from fedleak.attacks import ATTACKS
 from fedleak.attacks.inversion.known_cells import known_cells
 from fedleak.attacks.inversion.rotation_problem import RotationProblem
-from fedleak.auditing.declared_data import draw_knowledge
+from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.scenario import KnowledgeSpec
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status

@@ -42,8 +42,15 @@ class Worker:
 
     def gradients(self, batch: LocalBatch, upstream: AnyArray) -> Tree:
         """What the party sends as its gradient; a hook may compute it in another way."""
+        return self._gradients(networks.LAYER_GRADIENTS, batch, upstream)
+
+    def own_step(self, batch: LocalBatch, upstream: AnyArray) -> dict[str, AnyArray]:
+        """What the party steps its own bottom by, at home."""
+        return arrays_in(self._gradients(networks.OWN_STEP, batch, upstream))
+
+    def _gradients(self, step: steps.Step[Tree], batch: LocalBatch, upstream: AnyArray) -> Tree:
         honest = Backward(batch, upstream)
-        return self.actor.compute(networks.LAYER_GRADIENTS, honest, lambda given: gradient_tree(given.gradient()))
+        return self.actor.compute(step, honest, lambda given: gradient_tree(given.gradient()))
 
 
 def gradient_tree(gradients: Mapping[str, AnyArray]) -> Tree:

@@ -39,7 +39,14 @@ class SplitNetwork(Protocol):
     roles = frozenset({Role.ACTIVE, Role.PASSIVE})
     shaped_cells = True
     named_steps = frozenset(
-        {OWN_DATA, networks.BATCH, networks.EMBEDDINGS, networks.EMBEDDING_GRADIENTS, networks.FINISHED}
+        {
+            OWN_DATA,
+            networks.BATCH,
+            networks.EMBEDDINGS,
+            networks.EMBEDDING_GRADIENTS,
+            networks.OWN_STEP,
+            networks.FINISHED,
+        }
     )
     may_reveal = frozenset(
         {
@@ -108,7 +115,7 @@ class _Training:
         holder = self.exchange.holder.actor
         holder.publish(networks.BATCH, Array(self.exchange.ids[rows]))
         if holder.round == 0 or self._settings.trained:
-            self.keep(networks.BATCH)
+            self.keep(networks.OWN_STEP)
         exchanged = self.exchange.run(self.network, rows)
         if self._settings.trained:
             self._step(exchanged)
@@ -123,7 +130,7 @@ class _Training:
         bottoms = {}
         for share in exchanged.shares:
             name, bottom = share.worker.name, share.batch.network
-            gradients = share.batch.back(share.upstream)
+            gradients = share.worker.own_step(share.batch, share.upstream)
             bottoms[name] = bottom.with_parameters(self._steps[name].step(bottom.parameters, gradients))
         top = self.network.top
         stepped = top.with_parameters(self._top_steps.step(top.parameters, exchanged.top_gradients))

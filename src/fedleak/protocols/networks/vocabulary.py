@@ -45,6 +45,13 @@ EMBEDDING_GRADIENTS: Step[Array] = Step(
     ACTIVE,
     "(batch, outputs): the gradient of the batch's mean loss by those outputs, back to their party",
 )
+# In split networks.
+OWN_STEP: Step[Tree] = Step(
+    "train.own-step",
+    Phase.TRAIN,
+    DATA_ROLES,
+    "a party's own networks before a batch, and the gradient that it steps its bottom by: both stay at home",
+)
 # Everywhere but in split networks.
 LAYER_GRADIENTS: Step[Tree] = Step(
     "train.layer-gradients",
@@ -109,6 +116,7 @@ VOCABULARY = Vocabulary(
         TOP_GRADIENTS,
         EMBEDDINGS,
         EMBEDDING_GRADIENTS,
+        OWN_STEP,
         LAYER_GRADIENTS,
         ROW_IDS,
         NETWORK,
