@@ -28,7 +28,7 @@ PARAMETERS = {
     "attack": ["view", "name", "seed", "wall_seconds", "memory_bytes", "in_process"],
     "audit": [
         "scenario", "transcript", "truth", *OF_A_FRAME, "defenses", "attacks",
-        "run_key", "repeats", "in_process", "attack_timeout", "attack_memory", "out", "redact", "keep_keys",
+        "run_key", "repeats", "jobs", "in_process", "attack_timeout", "attack_memory", "out", "redact", "keep_keys",
         "progress", "settings",
     ],
     "audit_model": ["model", "rows", "labels", "hidden", "columns", "attacks", "defenses", "seed", "run_key"],

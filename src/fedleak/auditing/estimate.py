@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 from fedleak.auditing.planner import PlannedRun
 from fedleak.auditing.runner import under_ideal_cipher
 from fedleak.core.whole.federation import Federation
-from fedleak.crypto.cipher_speed import CipherSpeed, Operations, measured_speed
+from fedleak.crypto.cipher_speed import CipherSpeed, Clock, Operations, measured_speed
 from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.cost_model import operations
 
@@ -85,13 +86,13 @@ def configured(planned: PlannedRun, size: Size = AS_PLANNED) -> Federation:
     return planned.defense.configure(federation) if planned.defense else federation
 
 
-def measured_speeds(runs: Sequence[PlannedRun]) -> Speeds:
+def measured_speeds(runs: Sequence[PlannedRun], clock: Clock = time.perf_counter) -> Speeds:
     """Of both ciphers, with the key and a batch of the widest party's rows that the runs have."""
     settings = runs[0].federation.settings
     widest = max(runs[0].federation.parties, key=lambda party: len(party.columns))
     rows = np.nan_to_num(widest.train.features[: getattr(settings, "batch_size", 1)])
     key_bits, fraction_bits = (int(getattr(settings, name)) for name in ("key_bits", "fraction_bits"))
-    real, ideal = (measured_speed(cipher, key_bits, fraction_bits, rows) for cipher in ("paillier", IDEAL))
+    real, ideal = (measured_speed(cipher, key_bits, fraction_bits, rows, clock) for cipher in ("paillier", IDEAL))
     return Speeds(real, ideal)
 
 

@@ -36,6 +36,7 @@ FAIL_ON = click.Choice(["never", "low", "medium", "high"])
     type=click.IntRange(min=1),
     help="Runs that each finding is decided on (5); all but the first use the ideal cipher.",
 )
+@click.option("--jobs", type=click.IntRange(min=1), help="Cores to use; all by default. The findings are the same.")
 @click.option("--run-key", help="Repeat an audit: the run_key that its report names.")
 @click.option("--in-process/--no-in-process", help="Run attacks beside the data, for a debugger; the report says so.")
 @click.option(
@@ -65,6 +66,7 @@ def audit(
     redact: bool,
     keep_keys: bool,
     repeats: int | None,
+    jobs: int | None,
     run_key: str | None,
     in_process: bool,
     attack_timeout: float | None,
@@ -100,6 +102,7 @@ def audit(
         truth=_text(truth),
         attacks=attacks,
         repeats=repeats,
+        jobs=jobs,
         in_process=in_process,
         redact=redact,
         keep_keys=keep_keys,

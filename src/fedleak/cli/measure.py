@@ -125,6 +125,7 @@ def _shown(value: float | None) -> str:
 
 # By name: the module that measures, and what its ratios say.
 BENCHES = {
+    "audit": ("fedleak.bench.audit_bench", "above 1: less time than the plain way; limit: times what cannot be saved"),
     "paillier": ("fedleak.bench.paillier_bench", "above 1: fedleak is faster"),
     "cafe": ("fedleak.bench.cafe_bench", "above 1: solving is nearer, or sooner done, than descending"),
     "inversion": ("fedleak.bench.inversion_bench", "above 1: the gradient solved is nearer than the gradient matched"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -18,6 +18,7 @@ from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentErr
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
+from fedleak.crypto.cores import using
 from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
 from fedleak.door.fitting import fit
 from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
@@ -50,6 +51,7 @@ def audit(
     attacks: Sequence[str] | None = None,
     run_key: str | None = None,
     repeats: int | None = None,
+    jobs: int | None = None,
     in_process: bool = False,
     attack_timeout: float | None = None,
     attack_memory: int | None = None,
@@ -64,9 +66,9 @@ def audit(
     ``scenario``: the path of a TOML file, a dictionary of its shape, a ``Scenario``, or a data frame; the built-in one
     if left out. ``defenses`` (names, or dictionaries of a name and parameters) and ``attacks`` (names) replace those
     that it names. ``run_key``, as a report names it, repeats an audit. ``repeats``: how many runs each finding is
-    decided on, 5 by default. ``out`` is a folder for the reports and transcripts, where findings are kept as they come;
-    ``redact`` leaves true values out of the reports, ``keep_keys`` leaves private keys in the transcripts.
-    ``attack_timeout`` (seconds) and ``attack_memory`` (bytes) are of
+    decided on, 5 by default. ``jobs``: cores that are used, all by default. ``out`` is a folder for the reports and
+    transcripts, where findings are kept as they come; ``redact`` leaves true values out of the reports, ``keep_keys``
+    leaves private keys in the transcripts. ``attack_timeout`` (seconds) and ``attack_memory`` (bytes) are of
     each attempt: one that passes them is a finding that says so. ``progress=print`` tells what is done. ``in_process``
     runs attacks beside the data, for a debugger.
 
@@ -91,6 +93,7 @@ def audit(
         wanted,
         Order(
             repeats=repeats,
+            jobs=jobs,
             in_process=in_process,
             redact=redact,
             keep_keys=keep_keys,
@@ -162,6 +165,7 @@ def carry_out(
                 sinks,
                 progress,
                 run_key=key,
+                jobs=order.jobs,
                 isolated=not order.in_process,
                 left_out=planned.left_out,
                 repeats=repeats,
@@ -172,7 +176,8 @@ def carry_out(
             )
             if out is not None and journal is not None:
                 _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
-            ended = _ended(audit)
+            with using(order.jobs) if order.jobs else nullcontext():
+                ended = _ended(audit)
             unfinished = TIME_SPENT if ended.get("is_late") else UNFINISHED
             report = audit.report(unfinished=unfinished, command=command(audit.run_key, order))
             carried = Carried(json_format.redact(report) if order.redact else report, order, **ended)

@@ -54,6 +54,7 @@ class Order:
     keep_keys: bool = False
     attack_seconds: float | None = None
     attack_bytes: int | None = None
+    jobs: int | None = None  # attempts side by side, and cores of one run
     budget: str | None = None  # a time, such as 5m
     changed: tuple[str, ...] = ()  # KEY=VALUE of the scenario: what was asked for, and what the time made smaller
     reduced: tuple[str, ...] = ()  # what the report says of that
