@@ -80,6 +80,22 @@ class TakesAllMemory(ResidualSign):
         return silent(view, str(np.ones(1 << 31).sum()))
 
 
+class MultipliesMegabytes(ResidualSign):
+    """Ten of them, by a library that may not have been loaded before."""
+
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        from scipy.linalg.blas import dgemm
+
+        return silent(view, str(dgemm(1.0, np.ones((640, 640)), np.ones((640, 640))).sum()))
+
+
+class Multiplies(ResidualSign):
+    def run(self, view: View, *, rng: np.random.Generator) -> Guess:
+        from scipy.linalg.blas import dgemm
+
+        return silent(view, f"{dgemm(1.0, np.ones((160, 160)), np.ones((160, 160))).sum():g}")
+
+
 class AnswersAboutAnother(ResidualSign):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         return replace(silent(view), secret=Secret(SecretKind.FEATURES, "bank"))

@@ -136,6 +136,14 @@ def test_an_attack_that_takes_too_much_memory_fails_alone(trained):
     assert why(trained, hostile.TakesAllMemory, limits=Limits(memory_bytes=500_000_000)) == told
 
 
+def test_a_limit_of_a_megabyte_binds(trained):
+    """Linear algebra that finds no memory would loop for ever, or end its process: it has its own before the limit."""
+    limits = Limits(wall_seconds=60.0, memory_bytes=1_000_000)
+    told = "it needed more than the 1 MB of memory that it was given"
+    assert why(trained, hostile.MultipliesMegabytes, limits=limits) == told
+    assert attempted(trained, hostile.Multiplies, limits=limits).guess.why == "4.096e+06"
+
+
 def test_an_answer_about_another_secret_is_none(trained):
     assert "must answer about" in why(trained, hostile.AnswersAboutAnother)
 

@@ -33,6 +33,7 @@ from fedleak.report.brief import print_brief
 from fedleak.report.finding_journal import JOURNAL, Order, recall
 from fedleak.report.terminal import print_report
 from fedleak.storage.file_writing import write_text
+from fedleak.trial.blas_memory import settle_blas_memory
 
 MB = 1_000_000
 SCHEMES = ("sklearn:", "openml:")
@@ -137,6 +138,7 @@ class Telling:
 
 
 def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *, resumed: bool = False) -> ExitCode:
+    settle_blas_memory()
     draft = _draft(order)
     wanted = given_by(order, draft)
     if isinstance(wanted, Given):

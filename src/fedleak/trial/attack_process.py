@@ -32,12 +32,14 @@ from fedleak.core.oracle import Answer, Exchange, Oracle, OracleSpec
 from fedleak.core.payload import Payload
 from fedleak.core.view import View
 from fedleak.storage.view_and_guess import guess_to_bytes, load_view, payload_to_bytes
+from fedleak.trial.blas_memory import take_blas_memory
 from fedleak.trial.code_places import Need
 from fedleak.trial.shut_off import shut_off_attempt, shut_off_process, shut_off_view
 from fedleak.trial.spent import Spent, timed_run
 from fedleak.trial.wire import Kind, Request, Wire
 
-FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT = b"V", b"M", b"A"  # what a connection that is passed on is for
+# What a connection that is passed on is for
+FOR_A_VIEW, FOR_MODULES, FOR_AN_ATTEMPT, FOR_A_BOUNDED_ATTEMPT = b"V", b"M", b"A", b"B"
 STORED_VIEW = "view"  # in the folder of a process, where its view is too large to be sent
 MAX_TRACE_CHARS = 20_000
 _PR_SET_PDEATHSIG = 1
@@ -110,10 +112,15 @@ def _hold(connection: socket.socket, views: Path, code: Sequence[Path]) -> None:
     kind, frame = wire.receive()
     view = wire.received_view(frame) if kind is Kind.VIEW else load_view(place / STORED_VIEW)
     wire.send(Kind.READY)
-    for _, attempt in _connections(connection):
+    for what, attempt in _connections(connection):
         if _forked(leaving=connection):
-            _then_exit(_attempt, Wire(attempt), view)
+            _then_exit(_bounded_attempt if what == FOR_A_BOUNDED_ATTEMPT else _attempt, Wire(attempt), view)
         attempt.close()
+
+
+def _bounded_attempt(wire: Wire, view: View) -> None:
+    take_blas_memory()  # a fork gives back what was taken before it
+    _attempt(wire, view)
 
 
 def _attempt(wire: Wire, view: View) -> None:

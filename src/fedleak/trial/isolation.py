@@ -32,7 +32,13 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
 from fedleak.storage.file_writing import locked
 from fedleak.storage.view_and_guess import save_view
-from fedleak.trial.attack_process import FOR_A_VIEW, FOR_AN_ATTEMPT, FOR_MODULES, STORED_VIEW
+from fedleak.trial.attack_process import (
+    FOR_A_BOUNDED_ATTEMPT,
+    FOR_A_VIEW,
+    FOR_AN_ATTEMPT,
+    FOR_MODULES,
+    STORED_VIEW,
+)
 from fedleak.trial.code_places import Need, needs_of, search_path
 from fedleak.trial.conversation import AttackFailedError, Conversation, Limits
 from fedleak.trial.spent import Spent, note_apart
@@ -184,7 +190,8 @@ class Chamber:
 
     def _begun(self, view: View, limits: Limits) -> Conversation:
         with self._lock, suppress(EOFError, OSError):
-            wire = Wire(_passed_through(self._control, FOR_AN_ATTEMPT))
+            purpose = FOR_AN_ATTEMPT if limits.memory_bytes is None else FOR_A_BOUNDED_ATTEMPT
+            wire = Wire(_passed_through(self._control, purpose))
             try:
                 return Conversation(wire, view.oracles, limits)
             except (EOFError, OSError):
