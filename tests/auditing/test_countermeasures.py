@@ -63,6 +63,7 @@ PLAIN = (
 )
 # Whether batches join all rows in time, or known cells are enough, nobody knows beforehand.
 NEVER_CERTAIN = {
+    "fedleak/divided-lists",
     "fedleak/missing-parties",
     "hu2022/theorem-e.2",
     "hu2022/theorem-f.1",

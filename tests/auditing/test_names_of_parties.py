@@ -45,6 +45,7 @@ batch_size = 10
 shuffled = ["north, south"]
 dropouts = ["north, south:2", "west:3:4"]
 recovery_threshold = 2
+colluders = 0
 [federation.partition]
 by = "rows"
 [[federation.parties]]

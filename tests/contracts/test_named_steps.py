@@ -30,7 +30,7 @@ def steps_seen(result) -> set[str]:
         lambda: boosted({"bank": 3, "fintech": 4}, n_test=5),
         lambda: horizontal.federation(
             {name: horizontal.binary(6, 3, i) for i, name in enumerate(("clinic", "hospital", "lab"))},
-            HorizontalLogisticSettings(rounds=2, recovery_threshold=2, dropouts=("lab:1",)),
+            HorizontalLogisticSettings(rounds=2, recovery_threshold=2, colluders=0, dropouts=("lab:1",)),
         ),
     ],
 )

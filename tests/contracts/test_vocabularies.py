@@ -48,7 +48,7 @@ def ran(federation: Federation, *, defense=None, deviation=None, deviating="fint
 def _summed() -> Federation:
     tables = {name: horizontal.binary(6, 3, i) for i, name in enumerate(("clinic", "hospital", "lab"))}
     return horizontal.federation(
-        tables, HorizontalLogisticSettings(rounds=2, recovery_threshold=2, dropouts=("lab:1",))
+        tables, HorizontalLogisticSettings(rounds=2, recovery_threshold=2, colluders=0, dropouts=("lab:1",))
     )
 
 

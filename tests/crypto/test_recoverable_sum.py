@@ -28,14 +28,16 @@ class Case:
     """One round of four parties; ``values`` are what they want summed."""
 
     def __init__(self) -> None:
-        self.secrets = {name: RoundSecrets() for name in NAMES}
+        self.secrets = {name: RoundSecrets.fresh() for name in NAMES}
         self.announced = {name: found.announcement for name, found in self.secrets.items()}
         self.values = {name: np.arange(COUNT) + 10.0 * i for i, name in enumerate(NAMES)}
         self.vectors = {
             name: masked(self.values[name], 30, found.mask(name, self.announced, ROUND, COUNT), len(NAMES))
             for name, found in self.secrets.items()
         }
-        self.keys = {n: secret_sharing.split(s.key.exponent, 4, THRESHOLD) for n, s in self.secrets.items()}
+        self.keys = {
+            n: secret_sharing.split(int.from_bytes(s.key.secret, "big"), 4, THRESHOLD) for n, s in self.secrets.items()
+        }
         self.seeds = {
             n: secret_sharing.split(int.from_bytes(s.seed, "big"), 4, THRESHOLD) for n, s in self.secrets.items()
         }
@@ -96,7 +98,7 @@ def test_what_is_opened_must_be_what_was_announced(case, kind):
 
 
 def test_announcements_tell_nothing_of_the_seed():
-    one, other = RoundSecrets(), RoundSecrets()
+    one, other = RoundSecrets.fresh(), RoundSecrets.fresh()
     assert isinstance(one.announcement, Announcement)
     assert one.seed not in (one.announcement.commitment, other.seed)
     assert one.announcement.public != other.announcement.public

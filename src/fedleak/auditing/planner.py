@@ -199,7 +199,15 @@ def _reason_to_skip(
 def _deviation_of(task: Task) -> tuple[str | None, str | None]:
     if task.skip is not None or task.attack.deviation is None:
         return None, None
-    return task.attack.deviation, task.facts.deviating or task.adversary.parties[0]
+    return task.attack.deviation, _who_deviates(task, task.attack.deviation)
+
+
+def _who_deviates(task: Task, deviation: str) -> str:
+    """The first of the coalition that acts at the deviation's steps; by preference one that holds data."""
+    roles = frozenset[Role].intersection(*(step.roles for step in DEVIATIONS.get(deviation).acts_at))
+    able = [name for name in task.adversary.parties if task.facts.party(name).role in roles]
+    first = task.facts.deviating
+    return first if first in able else next(iter(able), task.adversary.parties[0])
 
 
 # Of all outside the coalition: a sum hides whose is what

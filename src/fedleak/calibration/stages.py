@@ -9,6 +9,7 @@ from fedleak.calibration.layouts import (
     CLINIC,
     FINTECH,
     HOSPITAL,
+    HUB,
     REFEREE,
     Horizontal,
     Vertical,
@@ -25,7 +26,8 @@ LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
 BOOSTED, OPEN = "secureboost", "plain-boosting"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
 BARE: Mapping[str, object] = {"cipher": "paillier", "blinding": "none", "key_bits": 1024, "loss": False}
-LACKING: Mapping[str, object] = {"recovery_threshold": 2, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
+LACKING: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
+LIED_TO: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "confirm_senders": False}
 GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
@@ -146,6 +148,13 @@ STAGES = (
         Horizontal("horizontal-logistic", 4, regression=False, lab=True),
         Averaged("horizontal-logistic", 8, 0.01, LACKING),
         by(HOSPITAL),
+    ),
+    Stage(
+        "a server that lies",
+        ("divided-senders",),
+        Horizontal("horizontal-logistic", 4, regression=False, lab=True),
+        Averaged("horizontal-logistic", 8, 0.01, LIED_TO),
+        by(HUB, HOSPITAL, mode=Mode.ACTIVE),
     ),
     Stage(
         "a served regression",

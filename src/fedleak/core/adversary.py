@@ -27,6 +27,7 @@ class Capability(StrEnum):
     AVERAGED_WEIGHTS = "the averaged model of every round"
     UPDATE_SUM = "the sum of all parties' model updates in every round"
     SENDERS = "whose updates are in the sum of each round"
+    OPENED_SHARES = "masked updates, and shares of the keys and seeds behind their masks"
     MODEL = "the trained model"
     PREDICTIONS = "the model's outputs for known rows"
     VALIDATION_SCORES = "its partners' scores of training rows, in plaintext"

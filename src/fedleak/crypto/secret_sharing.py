@@ -89,12 +89,12 @@ TAG_BYTES = 32
 
 def seal(secret: bytes, context: bytes, message: bytes) -> bytes:
     hidden = bytes(a ^ b for a, b in zip(message, _stream(secret, context, len(message)), strict=True))
-    return hidden + _tag(secret, context, hidden)
+    return hidden + tag(secret, context, hidden)
 
 
 def unseal(secret: bytes, context: bytes, sealed: bytes) -> bytes:
-    hidden, tag = sealed[:-TAG_BYTES], sealed[-TAG_BYTES:]
-    if len(sealed) < TAG_BYTES or not hmac.compare_digest(tag, _tag(secret, context, hidden)):
+    hidden, found = sealed[:-TAG_BYTES], sealed[-TAG_BYTES:]
+    if len(sealed) < TAG_BYTES or not hmac.compare_digest(found, tag(secret, context, hidden)):
         raise DecryptionError("a sealed message must come from the pair's other party, unchanged; got another")
     return bytes(a ^ b for a, b in zip(hidden, _stream(secret, context, len(hidden)), strict=True))
 
@@ -103,6 +103,7 @@ def _stream(secret: bytes, context: bytes, count: int) -> bytes:
     return hashlib.shake_256(b"stream" + secret + context).digest(count)
 
 
-def _tag(secret: bytes, context: bytes, hidden: bytes) -> bytes:
+def tag(secret: bytes, context: bytes, hidden: bytes) -> bytes:
+    """What only the pair can have made of the message in that context."""
     key = hashlib.sha256(b"tag" + secret).digest()
     return hmac.new(key, len(context).to_bytes(4, "big") + context + hidden, hashlib.sha256).digest()

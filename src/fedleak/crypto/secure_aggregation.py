@@ -1,7 +1,7 @@
 """Sums of vectors that nobody sees alone: additive masks between pairs of parties (Bonawitz et al. 2017).
 
-Each pair agrees on a secret by Diffie-Hellman over public keys and expands it, for every round anew, to a mask that one
-adds and the other subtracts, modulo 2^64. A masked vector is uniform to everybody who lacks the pairs' secrets; the
+Each pair agrees on a secret over public keys (X25519) and expands it, for every round anew, to a mask that one adds and
+the other subtracts, modulo 2^64. A masked vector is uniform to everybody who lacks the pairs' secrets; the
 masks cancel in the sum over all parties, so that all of them must send (section 4).
 
 Double masking lifts that (section 6). In every round a party draws a key for masks with each partner and a seed for a
@@ -24,45 +24,12 @@ import numpy.typing as npt
 from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import CryptoError, PlaintextRangeError, ProtocolError
 from fedleak.crypto import fixed_point
+from fedleak.crypto.agreed_keys import KEY_BYTES, MaskingKey
 from fedleak.crypto.secret_sharing import Share, combine
 
 Words = npt.NDArray[np.uint64]
 
-# The 2048-bit MODP group of RFC 3526 (group 14), p = 2^2048 - 2^1984 - 1 + 2^64 (floor(2^1918 pi) + 124476).
-_GROUP_HEX = (
-    "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD"
-    "EF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7ED"
-    "EE386BFB5A899FA5AE9F24117C4B1FE649286651ECE45B3DC2007CB8A163BF0598DA48361C55D39A69163FA8FD24CF5F"
-    "83655D23DCA3AD961C62F356208552BB9ED529077096966D670C354E4ABC9804F1746C08CA18217C32905E462E36CE3B"
-    "E39E772C180E86039B2783A2EC07A28FB5C55DF06F4C52C9DE2BCBF6955817183995497CEA956AE515D2261898FA0510"
-    "15728E5A8AACAA68FFFFFFFFFFFFFFFF"
-)
-PRIME = int(_GROUP_HEX, 16)
-GENERATOR = 2
-EXPONENT_BITS = 512
-KEY_BYTES = 256
 SUM_BITS = 62  # a sum of encodings stays under 2^62, so that half of all words tell of a mask that did not cancel
-
-
-class MaskingKey:
-    """A party's secret exponent and what it publishes."""
-
-    def __init__(self, exponent: int | None = None) -> None:
-        self.exponent = secrets.randbits(EXPONENT_BITS) | 1 if exponent is None else exponent
-        self.public = _power(GENERATOR, self.exponent)
-
-    def shared_with(self, other: int) -> bytes:
-        """The pair's secret."""
-        if not 1 < other < PRIME - 1:
-            raise CryptoError("a public key must lie strictly between 1 and p - 1; got one that does not")
-        return hashlib.sha256(_power(other, self.exponent).to_bytes(KEY_BYTES, "big")).digest()
-
-
-def _power(base: int, exponent: int) -> int:
-    """Modulo the group's prime; several times faster than Python's own."""
-    from fedleak.crypto.bigint import Mpz, powmod  # not for a list of protocols, which computes nothing
-
-    return int(powmod(Mpz(base), exponent, Mpz(PRIME)))
 
 
 def mask_of(name: str, pair_secrets: Mapping[str, bytes], round_number: int, count: int) -> Words:
@@ -125,16 +92,20 @@ SEED_BYTES = 32
 class Announcement:
     """What a party publishes at the start of a round: the key's public part, and a commitment to the seed."""
 
-    public: int
+    public: bytes
     commitment: bytes
 
 
+@dataclass(frozen=True)
 class RoundSecrets:
-    """A party's key and seed of one round."""
+    """A party's key and seed of one round. Who has both of a party takes its mask off."""
 
-    def __init__(self) -> None:
-        self.key = MaskingKey()
-        self.seed = secrets.token_bytes(SEED_BYTES)
+    key: MaskingKey
+    seed: bytes
+
+    @classmethod
+    def fresh(cls) -> RoundSecrets:
+        return cls(MaskingKey(), secrets.token_bytes(SEED_BYTES))
 
     @property
     def announcement(self) -> Announcement:
@@ -179,17 +150,26 @@ def unmasked_total(
     return total
 
 
+def opened_secrets(name: str, announced: Announcement, opened: Opened, threshold: int) -> RoundSecrets:
+    """Both of one party, which no honest server gets."""
+    there = {name: announced}
+    return RoundSecrets(_key_of(name, there, opened, threshold), _seed_of(name, there, opened, threshold))
+
+
 def _seed_of(name: str, announced: Mapping[str, Announcement], opened: Opened, threshold: int) -> bytes:
-    value = combine(opened.seeds.get(name, ()), threshold)
-    if value.bit_length() > 8 * SEED_BYTES or commitment_to(value.to_bytes(SEED_BYTES, "big")) != (
-        announced[name].commitment
-    ):
+    seed = _as_bytes(combine(opened.seeds.get(name, ()), threshold), SEED_BYTES)
+    if seed is None or commitment_to(seed) != announced[name].commitment:
         raise CryptoError(f"the opened seed of {name} must be the one that it committed to; got another")
-    return value.to_bytes(SEED_BYTES, "big")
+    return seed
 
 
 def _key_of(name: str, announced: Mapping[str, Announcement], opened: Opened, threshold: int) -> MaskingKey:
-    key = MaskingKey(combine(opened.keys.get(name, ()), threshold))
-    if key.public != announced[name].public:
+    secret = _as_bytes(combine(opened.keys.get(name, ()), threshold), KEY_BYTES)
+    key = None if secret is None else MaskingKey(secret)
+    if key is None or key.public != announced[name].public:
         raise CryptoError(f"the opened key of {name} must be the one that it announced; got another")
     return key
+
+
+def _as_bytes(value: int, n_bytes: int) -> bytes | None:
+    return value.to_bytes(n_bytes, "big") if value.bit_length() <= 8 * n_bytes else None

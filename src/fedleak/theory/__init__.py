@@ -11,6 +11,7 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("li2019/binary-uniqueness", "fedleak.theory.binary_uniqueness:BinaryUniqueness"),
         Entry("fedleak/one-gradient", "fedleak.theory.one_gradient:OneGradient"),
         Entry("fedleak/missing-parties", "fedleak.theory.missing_parties:MissingParties"),
+        Entry("fedleak/divided-lists", "fedleak.theory.divided_lists:DividedLists"),
         Entry("hu2022/corollary-3.2", "fedleak.theory.residual_equations:UniqueResiduals", ("hu2022/theorem-3.1",)),
         Entry("hu2022/lemma-3.3", "fedleak.theory.column_ratios:RatiosWithinBatch"),
         Entry("hu2022/lemma-3.4", "fedleak.theory.column_ratios:MergedRatios"),

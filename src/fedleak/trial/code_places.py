@@ -16,7 +16,7 @@ from pathlib import Path
 from fedleak.core.attack import Attack
 
 # What the server may load: our own attacks and what we depend on. A stranger's code runs in its attempt alone.
-TRUSTED = frozenset({"fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
+TRUSTED = frozenset({"cryptography", "fedleak", "flint", "gmpy2", "numpy", "pulp", "scipy", "sklearn", "torch"})
 
 
 class Need(StrEnum):

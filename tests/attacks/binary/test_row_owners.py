@@ -18,8 +18,8 @@ CLINIC = Secret(SecretKind.RECORDS, "clinic")
 
 
 def attacked(dropouts, *, sizes=(6, 5), width=16, seed=0, fix=None, **changes):
-    given = {"rounds": 30, "batch_size": 8, "shuffled": ("hospital",), "recovery_threshold": 3, "dropouts": dropouts}
-    settings = HorizontalLogisticSettings(**{**given, **changes})
+    given = {"rounds": 30, "batch_size": 8, "shuffled": ("hospital",), "recovery_threshold": 3}
+    settings = HorizontalLogisticSettings(**{**given, "dropouts": dropouts, **changes})
     clinic, lab = (binary(size, width, 100 * seed + place) for place, size in enumerate(sizes, start=1))
     if fix is not None:
         fix(clinic, lab)

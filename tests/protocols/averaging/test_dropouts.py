@@ -14,14 +14,15 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings, agree_on_masks
-from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round
+from fedleak.protocols.averaging.recovering_sum import RecoveringMasker, begin_round, check_threshold
+from fedleak.protocols.averaging.secure_sum import Masker
 from horizontal import binary, federation, train, view_of
 
 TABLES = {"hospital": binary(12, 5, 1), "clinic": binary(7, 5, 2), "lab": binary(6, 5, 3)}
 
 
 def trained(tables=None, **changes):
-    settings = HorizontalLogisticSettings(**{"rounds": 3, "recovery_threshold": 2, **changes})
+    settings = HorizontalLogisticSettings(**{"rounds": 3, "recovery_threshold": 2, "colluders": 0, **changes})
     return train(federation(tables or TABLES, settings))
 
 
@@ -54,7 +55,7 @@ def test_with_recovery_the_mean_is_that_of_those_who_sent(dropouts):
 def test_keys_and_seeds_are_drawn_anew_in_every_round():
     """A key that is opened in one round would open the rounds before."""
     announced = [m.payload.items for m in trained().transcript.messages if m.step == "train.round-key"]
-    assert len({each["key"].data.tobytes() for each in announced}) == 9
+    assert len({each["key"].values.tobytes() for each in announced}) == 9
     assert len({each["commitment"].values.tobytes() for each in announced}) == 9
 
 
@@ -104,16 +105,44 @@ def begun() -> tuple[list[RecoveringMasker], Actor]:
 @pytest.mark.parametrize("senders", [("clinic", "nobody"), ("clinic", "clinic")])
 def test_senders_that_are_not_there_do_not_count(senders):
     """Else a server that makes them up gets a victim's seed and everybody else's key, which is all of its mask."""
-    maskers, server = begun()
+    maskers, _ = begun()
     with pytest.raises(ProtocolError, match="announced themselves, each once"):
-        maskers[0].open_shares(senders, server)
+        maskers[0].hear(senders)
 
 
-def test_a_party_answers_one_list_of_senders_a_round():
+def test_a_party_hears_one_list_of_senders_a_round():
+    maskers, _ = begun()
+    maskers[0].hear(("hospital", "clinic", "lab"))
+    with pytest.raises(ProtocolError, match="one list of senders a round"):
+        maskers[0].hear(("hospital", "clinic"))
+
+
+def test_a_list_that_too_few_confirm_opens_nothing():
+    """A tag is of one list, one pair and one round: neither another list's nor another party's will do."""
     maskers, server = begun()
-    maskers[0].open_shares(("hospital", "clinic", "lab"), server)
-    with pytest.raises(ProtocolError, match="once"):
-        maskers[0].open_shares(("hospital", "clinic"), server)
+    hospital, clinic, lab = maskers
+    told = {"hospital": hospital.hear(("hospital", "clinic", "lab")), "clinic": clinic.hear(("clinic", "lab"))}
+    with pytest.raises(ProtocolError, match="2 parties must confirm the list of senders that hospital heard; got 1"):
+        hospital.open_shares(told, server)
+    told["lab"] = lab.hear(("hospital", "lab", "clinic"))
+    with pytest.raises(ProtocolError, match="that hospital heard; got 1"):
+        hospital.open_shares({"clinic": told["lab"]}, server)
+    assert set(hospital.open_shares(told, server).items["seeds"].items) == {"hospital", "clinic", "lab"}
+
+
+@pytest.mark.parametrize(
+    ("n", "colluders", "lowest"), [(3, 0, 2), (3, 1, 3), (5, 0, 3), (5, 1, 4), (50, 1, 26), (50, 16, 34)]
+)
+def test_the_threshold_is_over_half_of_all_and_the_colluders(n, colluders, lowest):
+    check_threshold(lowest, n, colluders)
+    assert 2 * lowest > n + colluders >= 2 * (lowest - 1)
+    with pytest.raises(InputError, match=f"from {lowest} to {n} for {n} parties of which {colluders}"):
+        check_threshold(lowest - 1, n, colluders)
+
+
+def test_nobody_is_left_where_all_collude():
+    with pytest.raises(InputError, match="colluders must be fewer"):
+        check_threshold(3, 3, 3)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +151,8 @@ def test_a_party_answers_one_list_of_senders_a_round():
         ({"recovery_threshold": 1}, "from 2 to 3 for 3 parties"),
         ({"recovery_threshold": 4}, "from 2 to 3 for 3 parties"),
         ({"recovery_threshold": -1}, "0 or more"),
+        ({"colluders": 1}, "from 3 to 3 for 3 parties of which 1 may collude"),
+        ({"colluders": -1}, "0 or more"),
         ({"dropouts": ("clinic",)}, "parties and rounds"),
         ({"dropouts": ("clinic:x",)}, "parties and rounds"),
         ({"dropouts": ("clinic:3",)}, "in rounds 0 to 2"),
@@ -136,7 +167,12 @@ def test_wrong_settings_are_told(changes, says):
 def test_the_attack_leaves_out_rounds_in_which_a_victim_is_lost():
     tables = {"hospital": binary(40, 5, 1), "clinic": binary(8, 5, 2), "lab": binary(8, 5, 3)}
     settings = HorizontalLogisticSettings(
-        rounds=20, batch_size=8, shuffled=("hospital",), recovery_threshold=2, dropouts=("clinic:3", "hospital:5")
+        rounds=20,
+        batch_size=8,
+        shuffled=("hospital",),
+        recovery_threshold=2,
+        colluders=0,
+        dropouts=("clinic:3", "hospital:5"),
     )
     result = train(federation(tables, settings))
     view = view_of(result, ("hospital",), Secret(ColumnProducts.produces, "clinic+lab"))

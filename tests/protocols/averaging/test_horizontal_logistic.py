@@ -40,7 +40,9 @@ def test_a_masked_update_is_not_the_update():
 def test_no_mask_serves_twice(threshold):
     """With one mask in two rounds, the difference of what a party sends is that of its updates, in the clear."""
     rounds = 4
-    result = train(federation(TABLES, HorizontalLogisticSettings(rounds=rounds, recovery_threshold=threshold)))
+    result = train(
+        federation(TABLES, HorizontalLogisticSettings(rounds=rounds, recovery_threshold=threshold, colluders=0))
+    )
     sent = {m.sender: [] for m in result.transcript.messages if m.step == "train.masked-update"}
     for message in result.transcript.messages:
         if message.step == "train.masked-update":

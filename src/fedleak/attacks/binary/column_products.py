@@ -43,26 +43,28 @@ class ColumnProducts(Attack):
     produces = SecretKind.COLUMN_PRODUCTS
 
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
-        seen = observations(view)
-        groups = observed_products(seen, rng)
-        status, why = status_of(groups)
-        values = np.full((seen.n_columns, seen.n_columns + 1), np.nan)
-        told = [cells for group in groups if (cells := _side_by_side(group)) is not None]
-        if len(told) == len(groups):
-            counted = sum(group.n_rows for group in groups) / seen.n_rows
-            values = np.sum(told, axis=0) / counted
-        if status is Status.RECOVERED and not np.isfinite(values).all():
-            status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
-        if status is Status.RECOVERED and (unlike := unlike_sums(groups, seen)):
-            status, why = Status.PARTIAL, unlike
-        if any(group.in_part is not None for group in groups):
-            why = f"{why}; {in_part(sum(g.fit.rank for g in groups), sum(g.fit.needed for g in groups))}"
-        ids = np.arange(seen.n_columns)
-        return Guess(view.target, status, ids, values, evidence=evidence_of(groups), why=why)
+        return products_guess(view, observations(view), rng)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return from_assessment(LinearUpdate.assess(facts), if_fails=Verdict.PARTIAL)
+
+
+def products_guess(view: View, seen: Observations, rng: np.random.Generator) -> Guess:
+    """What updates at known models say of α and β of the rows behind them."""
+    groups = observed_products(seen, rng)
+    status, why = status_of(groups)
+    values = np.full((seen.n_columns, seen.n_columns + 1), np.nan)
+    told = [cells for group in groups if (cells := _side_by_side(group)) is not None]
+    if len(told) == len(groups):
+        values = np.sum(told, axis=0) * seen.n_rows / sum(group.n_rows for group in groups)
+    if status is Status.RECOVERED and not np.isfinite(values).all():
+        status, why = Status.PARTIAL, f"{why}, up to {int(np.isnan(values).sum())} sums of labels that lie between"
+    if status is Status.RECOVERED and (unlike := unlike_sums(groups, seen)):
+        status, why = Status.PARTIAL, unlike
+    if any(group.in_part is not None for group in groups):
+        why = f"{why}; {in_part(sum(g.fit.rank for g in groups), sum(g.fit.needed for g in groups))}"
+    return Guess(view.target, status, np.arange(seen.n_columns), values, evidence=evidence_of(groups), why=why)
 
 
 def status_of(groups: list[Products]) -> tuple[Status, str]:

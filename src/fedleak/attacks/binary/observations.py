@@ -7,7 +7,7 @@ determined. Taken as one column, with the sum of their weights, they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,19 +76,28 @@ class Observations:
 
 def observations(view: View) -> Observations:
     """Δ of the others = (number of senders) · mean update − own updates (section 3.1, and 3.4 for several parties)."""
-    facts = view.facts
     outside = outside_parties(view)
     whole = [one for one in summed_rounds(view) if one.senders == outside]  # else the sum is over fewer rows
     if not whole:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} holds no aggregated update")
-    stacked = np.array([one.update for one in whole])
-    rounds = np.array([one.number for one in whole], dtype=np.int64)
-    own_facts, outsiders = facts.of(averaging.HorizontalLogisticFacts), _outsiders(view)
+    return _observed(view, whole, _outsiders(view))
+
+
+def observations_of(view: View, victim: str, updates: Mapping[int, FloatArray]) -> Observations:
+    """Of one party whose updates are known by themselves, by round."""
+    alone = [replace(one, update=updates[one.number]) for one in summed_rounds(view) if one.number in updates]
+    return _observed(view, alone, tuple(outsider for outsider in _outsiders(view) if outsider.name == victim))
+
+
+def _observed(view: View, rounds: Sequence[SummedRound], outsiders: tuple[Outsider, ...]) -> Observations:
+    facts = view.facts
+    own_facts = facts.of(averaging.HorizontalLogisticFacts)
+    stacked = np.array([one.update for one in rounds])
     return Observations(
-        np.array([one.model for one in whole]),
+        np.array([one.model for one in rounds]),
         stacked,
-        np.array([one.rate for one in whole]),
-        rounds,
+        np.array([one.rate for one in rounds]),
+        np.array([one.number for one in rounds], dtype=np.int64),
         outsiders,
         _noise(stacked, facts.fraction_bits),
         own_facts.update == averaging.ASYNCHRONISED,
@@ -157,12 +166,12 @@ def _outsiders(view: View) -> tuple[Outsider, ...]:
 
 
 def _senders(view: View) -> dict[int, frozenset[str]]:
-    """Whose updates are in the mean of a round, where some may have been lost."""
-    return {
-        message.round: frozenset(message.payload.items)
-        for message in view.at(averaging.SENDERS)
-        if isinstance(message.payload, Tree)
-    }
+    """Whose updates are in the mean of a round, where some may have been lost; a lying server's lists add up to it."""
+    found: dict[int, frozenset[str]] = {}
+    for message in view.at(averaging.SENDERS):
+        if isinstance(message.payload, Tree):
+            found[message.round] = found.get(message.round, frozenset()) | frozenset(message.payload.items)
+    return found
 
 
 def _first_model(view: View) -> FloatArray:

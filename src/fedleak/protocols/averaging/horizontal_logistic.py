@@ -36,7 +36,8 @@ from fedleak.protocols.averaging.horizontal_training import (
     row_parties,
     train_on_rows,
 )
-from fedleak.protocols.averaging.secure_sum import Masker, RecoveringMasker, begin_round, check_threshold, opener
+from fedleak.protocols.averaging.recovering_sum import RecoveringMasker, begin_round, check_threshold, opener
+from fedleak.protocols.averaging.secure_sum import Masker
 from fedleak.protocols.usefulness import Usefulness, of_classes
 
 
@@ -58,6 +59,7 @@ class HorizontalLogistic(Protocol):
             averaging.SEED_SHARES,
             averaging.MASKED_UPDATE,
             averaging.SENDERS,
+            averaging.CONFIRMED_SENDERS,
             averaging.OPENED_SHARES,
             averaging.AGGREGATE,
         }
@@ -67,6 +69,7 @@ class HorizontalLogistic(Protocol):
             Capability.UPDATE_SUM,
             Capability.AVERAGED_WEIGHTS,
             Capability.SENDERS,
+            Capability.OPENED_SHARES,
             Capability.MODEL,
             Capability.OWN_FEATURES,
             Capability.LABELS,
@@ -80,7 +83,7 @@ class HorizontalLogistic(Protocol):
         settings = settings_of(HorizontalLogistic.name, HorizontalLogisticSettings, federation.settings)
         parties, server = row_parties(federation, settings.shuffled, [lost.party for lost in settings.losses])
         if settings.recovery_threshold:
-            check_threshold(settings.recovery_threshold, len(parties))
+            check_threshold(settings.recovery_threshold, len(parties), settings.colluders)
         weights = train_on_rows(
             parties,
             server,
@@ -104,6 +107,8 @@ class HorizontalLogistic(Protocol):
             update=given.update,
             rate_decay=given.rate_decay,
             dropouts=given.losses,
+            recovery_threshold=given.recovery_threshold,
+            confirm_senders=given.confirm_senders,
         )
         return horizontal_facts(cls.name, given, parties, n_rows, approximation="taylor", own=own)
 
@@ -117,6 +122,8 @@ class HorizontalLogistic(Protocol):
             found |= {Capability.OWN_FEATURES, Capability.LABELS, Capability.TWO_CLASSES}
         if isinstance(settings, HorizontalLogisticSettings) and settings.recovery_threshold:
             found |= {Capability.SENDERS}
+            if any(party.role is Role.SERVER for party in parties if party.name in coalition):
+                found |= {Capability.OPENED_SHARES}
         return found
 
 
@@ -166,7 +173,11 @@ class RowHolder(RowMember):
         self.recovering: RecoveringMasker | None = None
         if settings.recovery_threshold:
             self.recovering = RecoveringMasker(
-                actor, settings.fraction_bits, settings.recovery_threshold, self.masker.channels
+                actor,
+                settings.fraction_bits,
+                settings.recovery_threshold,
+                self.masker.channels,
+                confirms=settings.confirm_senders,
             )
         self._order: IntArray = actor.rng.permutation(len(self.features))
 

@@ -65,12 +65,20 @@ class HorizontalLogisticSettings(HorizontalSettings):
     recovery_threshold: int = setting(
         0, "parties that must send in a round for its sum to be opened; 0 deals no shares of seeds, and all must send"
     )
+    colluders: int = setting(
+        1, "parties that may side with a lying server: twice the recovery_threshold must be over all parties and these"
+    )
+    confirm_senders: bool = setting(
+        True, "before shares are opened, parties confirm to one another whose updates the server says came in"
+    )
     dropouts: tuple[str, ...] = setting((), 'who is lost in which round before it sends, such as "clinic:3"')
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.recovery_threshold < 0:
             raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
+        if self.colluders < 0:
+            raise InputError(f"colluders must be 0 or more; got {self.colluders}")
         for lost in self.losses:
             if lost.round >= self.rounds:
                 raise InputError(f"dropouts must be in rounds 0 to {self.rounds - 1}; got {lost.party}:{lost.round}")

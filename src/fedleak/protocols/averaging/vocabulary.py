@@ -5,12 +5,13 @@ Everybody may read this: attacks, theorems and defenses know a protocol by these
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.facts import ProtocolFacts
-from fedleak.core.payload import Array, Payload
+from fedleak.core.payload import Array, Payload, Scalar, Tree
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, NOISE, OWN_DATA, Phase, RecordName, Role, Step
 from fedleak.core.vocabulary import Vocabulary
 
@@ -35,7 +36,27 @@ MASKED_UPDATE: Step[Payload] = Step(
     "train.masked-update", Phase.TRAIN, DATA_ROLES, "that update under masks which cancel in the sum"
 )
 SENDERS: Step[Payload] = Step(
-    "train.senders", Phase.TRAIN, frozenset({Role.SERVER}), "whose masked updates came in, public"
+    "train.senders",
+    Phase.TRAIN,
+    frozenset({Role.SERVER}),
+    "whose masked updates came in, public; one that tells parties different lists sends each its own",
+)
+
+
+def told_senders(lists: Mapping[str, Iterable[str]]) -> Tree:
+    """What the server computes at that step: by receiver, the list that it is told."""
+    return Tree({receiver: senders_payload(names) for receiver, names in lists.items()})
+
+
+def senders_payload(names: Iterable[str]) -> Tree:
+    return Tree({name: Scalar(True) for name in names})
+
+
+CONFIRMED_SENDERS: Step[Payload] = Step(
+    "train.confirmed-senders",
+    Phase.TRAIN,
+    DATA_ROLES,
+    "a tag for each partner on the list of senders that a party heard",
 )
 OPENED_SHARES: Step[Payload] = Step(
     "train.opened-shares", Phase.TRAIN, DATA_ROLES, "shares of senders' seeds and of lost parties' keys"
@@ -63,6 +84,9 @@ AVERAGED_WEIGHTS: Step[FloatArray] = Step(
 
 FIRST_WEIGHTS = RecordName("weights", DATA_ROLES, Array, "the common first weights, as the party took them in")
 OWN_UPDATE = RecordName("update", DATA_ROLES, Array, "a party's update as it went under the mask, in fixed point")
+HELD_SHARES = RecordName(
+    "held-shares", DATA_ROLES, Tree, "by dealer, the share of its key and that of its seed, as the party unsealed them"
+)
 OWN_WEIGHTS = RecordName("local-weights", DATA_ROLES, Array, "a party's weights as they went under the mask")
 
 SYNCHRONISED, ASYNCHRONISED = "synchronised", "asynchronised"  # kinds of update
@@ -95,6 +119,8 @@ class HorizontalLogisticFacts(HorizontalFacts):
     update: str | None = None  # the gradient of one batch (synchronised), or the change after a step on each
     rate_decay: float | None = None  # the rate of round t is learning_rate / (1 + rate_decay t)
     dropouts: tuple[Dropout, ...] | None = None
+    recovery_threshold: int | None = None  # shares that open a secret of a round; 0: none are dealt
+    confirm_senders: bool | None = None  # parties tell one another which list of senders they heard
     update_noise: float | None = None  # standard deviation of noise on each entry of an update
     shared_fraction: float | None = None  # share of an update's entries that are sent
 
@@ -120,6 +146,7 @@ VOCABULARY = Vocabulary(
         SEED_SHARES,
         MASKED_UPDATE,
         SENDERS,
+        CONFIRMED_SENDERS,
         OPENED_SHARES,
         AGGREGATE,
         LOCAL_WEIGHTS,
@@ -132,6 +159,7 @@ VOCABULARY = Vocabulary(
         NOISE,
         FIRST_WEIGHTS,
         OWN_UPDATE,
+        HELD_SHARES,
         OWN_WEIGHTS,
     ),
     facts=(HorizontalFacts, HorizontalLogisticFacts, HorizontalLinearFacts),

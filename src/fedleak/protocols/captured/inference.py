@@ -126,7 +126,16 @@ RULES = (
         _averaged_weights,
     ),
     Rule(Capability.UPDATE_SUM, f"a message `{averaging.AGGREGATE}`", _gets(averaging.AGGREGATE)),
-    Rule(Capability.SENDERS, f"a message `{averaging.SENDERS}`", _gets(averaging.SENDERS)),
+    Rule(
+        Capability.SENDERS,
+        f"a message `{averaging.SENDERS}` or `{averaging.OPENED_SHARES}`",
+        lambda own, _: own.gets(averaging.SENDERS) or own.gets(averaging.OPENED_SHARES),
+    ),
+    Rule(
+        Capability.OPENED_SHARES,
+        f"messages `{averaging.MASKED_UPDATE}` and `{averaging.OPENED_SHARES}`",
+        lambda own, _: own.gets(averaging.MASKED_UPDATE) and own.gets(averaging.OPENED_SHARES),
+    ),
     Rule(Capability.MODEL, f"a message `{prediction.MODEL}`, or the averaged model of every round", _model),
     Rule(Capability.PREDICTIONS, f"a message `{prediction.CONFIDENCES}`", _gets(prediction.CONFIDENCES)),
     Rule(
