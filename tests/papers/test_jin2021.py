@@ -5,9 +5,26 @@ from __future__ import annotations
 import pytest
 
 from fedleak.papers.experiment import Row
-from fedleak.papers.jin2021.cafe_run import PictureCase, grey_psnr, picture_federation, picture_figures, table_figures
+from fedleak.papers.jin2021.cafe_run import (
+    EpochCase,
+    PictureCase,
+    grey_psnr,
+    picture_federation,
+    picture_figures,
+    table_figures,
+)
 from fedleak.papers.jin2021.fully_connected_tables import SPECS, table_federation
-from fedleak.papers.jin2021.printed import CIFAR, LINNAEUS, MNIST, TABLE_2
+from fedleak.papers.jin2021.printed import CIFAR, LINNAEUS, MNIST, TABLE_2, TABLE_5
+from fedleak.papers.jin2021.printed_loops import (
+    NESTED,
+    PRINTED,
+    SINGLE,
+    Course,
+    Table4,
+    Table5,
+    _by_mode,
+    course_figures,
+)
 from fedleak.papers.jin2021.recovered_pictures import Table2, Table3, Table6, Table7, _row
 from fedleak.trial.measured_journal import MeasuredJournal
 
@@ -48,3 +65,37 @@ def test_every_cell_of_a_small_table_is_solved_for() -> None:
     found = table_figures(federation, 0)
     assert found["cells_to_1_percent"] == 1.0
     assert found["rows_not_told_for_another_reason"] == 0.0
+
+
+def test_one_epoch_separates_nothing_and_that_is_told() -> None:
+    """Every batch is seen once: its rows are a sum, and all parts count as grey."""
+    case = EpochCase(MNIST, n_rows=4, batch_size=2, n_steps=4, epochs=1)
+    found = picture_figures(case, 0, MeasuredJournal())
+    assert case.n_batches == 2
+    assert (found["parts_not_told"], found["parts_that_fit"], found["psnr_told"]) == (16.0, 0.0, None)
+    assert found["psnr"] == pytest.approx(grey_psnr(case))
+
+
+CASE = PictureCase(MNIST, n_rows=2, batch_size=1)
+
+
+def test_the_harness_stops_at_a_true_psnr_and_the_loops_take_their_steps() -> None:
+    at_once = course_figures(CASE, Course(PRINTED, SINGLE, 9, until=0.0), 0)
+    assert (at_once["steps_1"], at_once["reached"]) == (min(9, CASE.n_batches), 1.0)
+    never = course_figures(CASE, Course(PRINTED, NESTED, 5, until=99.0), 0)
+    assert [never[f"steps_{number}"] for number in (1, 2, 3)] == [5.0, 5.0, 5.0]
+    assert never["reached"] == 0.0
+    without = course_figures(CASE, Course(PRINTED, SINGLE, 9), 0)
+    assert without["psnr"] != at_once["psnr"]
+    assert without["reached"] is None
+
+
+def test_rows_of_table_5_are_its_loops() -> None:
+    figures = {"psnr": 30.0, "steps_1": 8.0, "steps_2": 8.0, "steps_3": 4.0, "reached": 1.0}
+    rows = list(_by_mode(MNIST, CASE, Course(PRINTED, NESTED, 8, 27.0), figures))
+    assert [row.setting["mode"] for row in rows] == list(TABLE_5)[1:]
+    assert [row.measured["iterations"] for row in rows] == [8.0, 8.0, 4.0]
+    assert [row.note for row in rows] == ["all steps were taken", "all steps were taken", "stopped at 27 dB"]
+    assert rows[0].paper == {"iterations": 8000.0}
+    assert Table5.from_true_rows, "a run that is stopped by the truth says so"
+    assert LINNAEUS in Table4.datasets

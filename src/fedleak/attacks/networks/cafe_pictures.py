@@ -54,7 +54,7 @@ class CafePictures(Attack):
         refused = next((why for one in seen.values() if (why := why_not(one))), None)
         if refused:
             return nothing(view, refused, {}, width=len(target.network.columns), status=Status.UNDETERMINED)
-        descent = _Descent(seen, target, rng, Terms(self.alpha, self.beta, self.gamma, self.threshold))
+        descent = PictureDescent(seen, target, rng, Terms(self.alpha, self.beta, self.gamma, self.threshold))
         n_steps = min(self.n_steps, PER_ROW * len(target.batches.ids))
         for parts in ((1, 2, 3),) if self.single_loop else ((1,), (2,), (3,)):
             descent.go(parts, n_steps)
@@ -73,7 +73,9 @@ class CafePictures(Attack):
         return limit_of_descent(facts)
 
 
-class _Descent:
+class PictureDescent:
+    """The three descents, in parts: who holds the truth may look at the pictures in between, the attack does not."""
+
     def __init__(self, seen: Mapping[str, CutView], target: CutView, rng: np.random.Generator, terms: Terms) -> None:
         self._seen, self._batches, self._terms = seen, target.batches, terms
         self._own: dict[str, RowGradients] = {}
@@ -85,7 +87,7 @@ class _Descent:
         self.fake = FakeData(seen, target.top, len(self._batches.ids), rng)
 
     def go(self, parts: tuple[int, ...], n_steps: int) -> None:
-        """So many steps of these parts of the attack."""
+        """So many steps of these parts of the attack, from the first batch on."""
         for number, gradients in zip(range(n_steps), self._stream(), strict=False):
             batch = number % len(self._batches.counts)
             for name, one in self._seen.items():

@@ -1,4 +1,4 @@
-"""Tables 2, 3, 6 and 7 and the faces: PSNR of recovered pictures, the paper's beside ours.
+"""Tables 2, 3, 6 and 7, epochs and the faces: PSNR of recovered pictures, the paper's beside ours.
 
 Steps I and II are solved, step III matches h alone (``picture-separation``); the paper's column CAFE descends on all
 three. Rivals have the paper's figures alone here.
@@ -13,8 +13,8 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.jin2021.cafe_run import PictureCase, grey_psnr, picture_figures
-from fedleak.papers.jin2021.printed import DATASETS, FACES, LINNAEUS, MNIST, TABLE_2, TABLE_3, TABLE_6, TABLE_7
+from fedleak.papers.jin2021.cafe_run import EpochCase, PictureCase, grey_psnr, picture_figures
+from fedleak.papers.jin2021.printed import CIFAR, DATASETS, FACES, LINNAEUS, MNIST, TABLE_2, TABLE_3, TABLE_6, TABLE_7
 from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 
@@ -128,6 +128,23 @@ class Table7(_Pictures):
             )
             for dataset in ((MNIST, LINNAEUS) if quick else DATASETS)
             for rate, printed in TABLE_7[dataset]
+        ]
+
+
+class Epochs(_Pictures):
+    """Appendix G.2 has no table: there are no figures of the paper's beside ours."""
+
+    name = "jin2021/epochs"
+    summary = "the same by the epochs of batches that were seen"
+    reference = Reference("jin2021", "section 4.2 (ii), appendix G.2")
+
+    def plan(self, *, quick: bool) -> list[Planned]:
+        n_rows, size = self.quick_sizes if quick else self.sizes
+        steps = {"n_steps": self.quick_steps} if quick else {}
+        return [
+            ({"dataset": dataset, "epochs": epochs}, EpochCase(dataset, n_rows, size, epochs=epochs, **steps), None)
+            for dataset in ((MNIST,) if quick else (CIFAR, MNIST))
+            for epochs in ((1, 3) if quick else (1, 2, 3, 4, 6, 8))
         ]
 
 
