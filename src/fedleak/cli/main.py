@@ -18,6 +18,7 @@ from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
+FORMS = click.Choice(["sarif", "junit", "badge"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
 
 
@@ -149,15 +150,31 @@ def _split(names: tuple[str, ...]) -> tuple[str, ...]:
 @click.argument("source", type=PATH)
 @click.option("--html", type=PATH, help="Write the page here.")
 @click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
+@click.option("--format", "form", type=FORMS, help="For CI systems and READMEs, in place of the words.")
+@click.option("--to", type=PATH, help="The file for --format; standard output if left out.")
 @verbose_option
-def report(source: Path, html: Path | None, redact: bool, verbose: bool) -> None:
+def report(source: Path, html: Path | None, redact: bool, form: str | None, to: Path | None, verbose: bool) -> None:
     """Render a report again, without running anything again.
 
     SOURCE: A report.json that an audit wrote, or its folder.
     """
     from fedleak.cli.show import report_command
 
-    report_command(source, html, redact, verbose)
+    report_command(source, html, redact, verbose, form, to)
+
+
+@app.command()
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
+@json_option
+def diff(before: Path, after: Path, json: str | None) -> ExitCode:
+    """Which leaks closed, opened or moved between two audits: 1 if one opened or got worse, 4 if one is not known.
+
+    BEFORE: A report.json that an audit wrote, or its folder. AFTER: Another.
+    """
+    from fedleak.cli.show import diff_command
+
+    return diff_command(before, after, json)
 
 
 @app.command()

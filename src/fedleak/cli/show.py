@@ -10,7 +10,9 @@ import click
 from rich.table import Table
 
 from fedleak.cli.console import plain_console
-from fedleak.cli.output import write_json
+from fedleak.cli.output import say, write_json
+from fedleak.core.errors import ExitCode
+from fedleak.core.report import Report
 from fedleak.core.version import __version__
 from fedleak.core.visible_text import visible
 
@@ -68,7 +70,26 @@ def _row(plugin: Any, distribution: str) -> dict[str, Any]:
     }
 
 
-def report_command(source: Path, html: Path | None, redact: bool, verbose: bool) -> None:
+def diff_command(before: Path, after: Path, json: str | None) -> ExitCode:
+    """1 where a leak opened or got worse; 4 where one that was there is not known to have closed."""
+    from fedleak.door.reports import load_report
+    from fedleak.report.difference import Change, difference
+
+    found = difference(load_report(before), load_report(after))
+    if json is not None:
+        write_json(found.to_json(), json)
+    if json != "-":
+        say(found.in_words())
+        for one in found.changes:
+            say(f"  {one.change.value}: {one.words}")
+    if found.of(Change.OPENED) or found.of(Change.WORSE):
+        return ExitCode.FOUND
+    return ExitCode.INCONCLUSIVE if found.of(Change.UNKNOWN) else ExitCode.DONE
+
+
+def report_command(
+    source: Path, html: Path | None, redact: bool, verbose: bool, form: str | None, to: Path | None
+) -> None:
     from fedleak.door.reports import load_report
     from fedleak.report import html as page
     from fedleak.report import json_format
@@ -78,6 +99,26 @@ def report_command(source: Path, html: Path | None, redact: bool, verbose: bool)
     found = load_report(source)
     if redact:
         found = json_format.redact(found)
-    (print_report if verbose else print_brief)(found, plain_console())
+    if form is not None:
+        _write_text(_in_form(found, form), to)
+    else:
+        (print_report if verbose else print_brief)(found, plain_console())
     if html is not None:
         page.write(found, html)
+
+
+def _in_form(report: Report, form: str) -> str:
+    from fedleak.report.junit import junit_text
+    from fedleak.report.sarif import sarif_text
+    from fedleak.report.verdict_badge import badge
+
+    return {"sarif": sarif_text, "junit": junit_text, "badge": badge}[form](report)
+
+
+def _write_text(text: str, to: Path | None) -> None:
+    from fedleak.storage import file_writing
+
+    if to is None:
+        click.echo(text, nl=False)
+    else:
+        file_writing.write_text(to, text, private=True)
