@@ -71,9 +71,16 @@ class Interrupted(Drawn):
         raise KeyboardInterrupt
 
 
+class Wide(Plain):
+    name = "none/wide"
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        yield Row({"rows": 111}, {f"a_figure_with_a_long_name_{number}": 0.12345 for number in range(9)})
+
+
 @pytest.fixture(autouse=True)
 def own_experiments(monkeypatch):
-    kinds = (Plain, Drawn, Banded, OneKind, Interrupted)
+    kinds = (Plain, Drawn, Banded, OneKind, Interrupted, Wide)
     entries = [Entry(kind.name, f"{__name__}:{kind.__name__}") for kind in kinds]
     monkeypatch.setattr(command, "EXPERIMENTS", Registry[Experiment]("experiment", entries))
     monkeypatch.setattr(Plain, "computed", 0)
@@ -169,3 +176,11 @@ def test_the_table_says_in_words_what_its_bands_are(monkeypatch, capsys):
     assert "\n[low, high]: one standard error below and above the mean\n" in capsys.readouterr().out
     assert code_of(monkeypatch, "none/plain") == 0
     assert "[" not in capsys.readouterr().out
+
+
+def test_a_pipe_has_no_edge_that_columns_are_cut_at(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert code_of(monkeypatch, "none/wide") == 0
+    head, figures, *_ = capsys.readouterr().out.splitlines()
+    assert head.split() == ["rows", *(f"a_figure_with_a_long_name_{number}" for number in range(9))]
+    assert figures.split() == ["111", *["0.1235"] * 9]

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 
 from fedleak.cli.bar import Bar
-from fedleak.cli.console import plain_console
+from fedleak.cli.console import table_console
 from fedleak.cli.output import check_json_target, write_json
 from fedleak.core.errors import ExitCode, InputError, UnknownNameError, listed, nearest_or_list
 from fedleak.papers import EXPERIMENTS
@@ -31,7 +31,7 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
     if result.complete:
         kept.remove()
     if json != "-":
-        plain_console().print(_table(result.rows))
+        table_console().print(_table(result.rows))
         click.echo(f"{len(result.rows)} rows, {len(result.seeds)} seeds, {result.cpu_seconds:.1f} s of CPU time")
         for setting in result.from_true_rows:
             click.echo(f"chosen by the victim's true rows: {setting}")
