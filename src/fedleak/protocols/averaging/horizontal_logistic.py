@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 
 from fedleak.core import steps
-from fedleak.core.adversary import Capability, Secret, SecretKind, together
+from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
-from fedleak.core.errors import InputError
+from fedleak.core.errors import InputError, PlaintextRangeError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.payload import Array, Scalar
 from fedleak.core.steps import Role
-from fedleak.core.whole.federation import Federation, Party, Settings, Slice, settings_of
+from fedleak.core.whole.federation import Federation, Party, Settings, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
-from fedleak.core.whole.truth import SecretValues, Truth, groups_of
 from fedleak.crypto.secure_aggregation import Words, opened_sum
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging import vocabulary as averaging
@@ -36,6 +35,7 @@ from fedleak.protocols.averaging.horizontal_training import (
     row_parties,
     train_on_rows,
 )
+from fedleak.protocols.averaging.record_truth import records_of, truth_of
 from fedleak.protocols.averaging.recovering_sum import RecoveringMasker, begin_round, check_threshold, opener
 from fedleak.protocols.averaging.secure_sum import Masker
 from fedleak.protocols.usefulness import Usefulness, of_classes
@@ -194,8 +194,23 @@ class RowHolder(RowMember):
         actor = self.actor
         update = actor.compute(averaging.LOCAL_UPDATE, weights, lambda start: self._local_update(start, rate))
         sent = actor.outgoing(averaging.LOCAL_UPDATE, update)
-        actor.record(averaging.LOCAL_UPDATE, averaging.OWN_UPDATE, Array(self.masker.rounded(sent)))
-        return (self.recovering or self.masker).mask(sent)
+        try:
+            actor.record(averaging.LOCAL_UPDATE, averaging.OWN_UPDATE, Array(self.masker.rounded(sent)))
+            return (self.recovering or self.masker).mask(sent)
+        except PlaintextRangeError as error:
+            self._check_course(sent, rate)
+            raise error
+
+    def _check_course(self, update: FloatArray, rate: float) -> None:
+        """Where updates grow from round to round, the rate is what to change: steps on the quadratic loss shrink the
+        error while rate · λ < 8 for the largest λ of XᵀX, which the sum of all squares bounds."""
+        if not self.actor.round:
+            return
+        safe = 4 / max(float(np.square(self.features).sum()), np.finfo(np.float64).tiny)
+        raise PlaintextRangeError(
+            f"training must not diverge; got an update of {np.abs(update).max():g} from {self.actor.name} in round "
+            f"{self.actor.round}, at a learning rate of {rate:g}. A learning_rate of {safe:.2g} is safe for its rows"
+        )
 
     def batches(self) -> list[IntArray]:
         """Row positions of each of the party's batches, in the order in which it visits them."""
@@ -222,36 +237,13 @@ class RowHolder(RowMember):
         return gradient
 
 
-def truth_of(parties: Sequence[Party]) -> Truth:
-    """Of every group of parties the records and the inner products of columns; of every party features and labels."""
-    secrets: dict[Secret, SecretValues] = {}
-    for group in groups_of(parties):
-        owner = together(party.name for party in group)
-        rows = np.vstack([_records(party.train) for party in group])
-        columns = (*group[0].columns, "label")
-        secrets[Secret(SecretKind.RECORDS, owner)] = _values(columns, rows)
-        # α and β = XᵀY with Y = ±1, side by side
-        features, signs = rows[:, :-1], 2 * rows[:, -1:] - 1
-        secrets[Secret(SecretKind.COLUMN_PRODUCTS, owner)] = _values(columns, features.T @ np.hstack([features, signs]))
-    return Truth(secrets)
-
-
 def utility(parties: Sequence[Party], weights: FloatArray) -> Usefulness:
     """Share of rows on the right side of the decision boundary, where there are such rows."""
-    trained_on = np.vstack([_records(party.train) for party in parties])[:, -1] > 0
+    trained_on = np.vstack([records_of(party.train) for party in parties])[:, -1] > 0
     found = Usefulness()
     for name, parts in (("train", [p.train for p in parties]), ("test", [p.test for p in parties])):
-        rows = [_records(part) for part in parts if part is not None and len(part.ids)]
+        rows = [records_of(part) for part in parts if part is not None and len(part.ids)]
         if rows:
             stacked = np.vstack(rows)
             found |= of_classes(name, stacked[:, :-1] @ weights > 0, stacked[:, -1] > 0, trained_on)
     return found
-
-
-def _records(part: Slice) -> FloatArray:
-    assert part.labels is not None
-    return np.column_stack([part.features, part.labels.astype(np.float64)])
-
-
-def _values(columns: tuple[str, ...], values: FloatArray) -> SecretValues:
-    return SecretValues.spanning(np.arange(len(values)), columns, values)

@@ -21,7 +21,7 @@ from fedleak.core.whole.run import Captured
 from fedleak.core.whole.truth import KeptSecret, SecretValues, Served, Truth
 from fedleak.models.interpret import interpret
 from fedleak.models.sigmoid import Approximation, residual
-from fedleak.protocols.averaging.horizontal_logistic import truth_of as truth_of_rows
+from fedleak.protocols.averaging.record_truth import truth_of as truth_of_rows
 from fedleak.protocols.captured.holdings import rows_sent
 from fedleak.protocols.captured.tree_truth import of_trees
 from fedleak.protocols.linear.linear_outcome import RoundLog, gram_secrets, weight_secrets
