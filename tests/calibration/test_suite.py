@@ -69,6 +69,21 @@ def test_a_label_that_is_right_by_luck_makes_no_leak_of_its_residuals(n: int) ->
     assert found.outcomes == {Outcome.NO_LEAK: 6}
 
 
+def test_searches_take_the_steps_that_their_stage_gives_them() -> None:
+    for stage in STAGES:
+        assert {one.name for one in stage.shorter} <= set(stage.slow)
+    spent = []
+
+    def noted(question: Question, attempts: Sequence[Attempt]) -> Finding:
+        spent.extend(attempt.guess.evidence["evaluations"] for attempt in attempts)
+        return decide(question, attempts)
+
+    places = {"stage": "gradients that are matched", "table": "normal", "n": 2, "attacks": ("deep-leakage",)}
+    StageBlock(first=0, count=1, repeats=2, **places).measured(noted)
+    assert len(spent) == 2
+    assert max(spent) <= 240 // 2  # pictures x evaluations
+
+
 def test_the_column_that_leaks_is_named_among_ten_constant_ones() -> None:
     stage = next(stage for stage in LEAKING if stage.leaking)
     places = {"stage": stage.name, "table": "skewed", "n": 100, "attacks": ("equality-projection",)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec
 from fedleak.calibration.layouts import HOSPITAL, N_TRAINED, LayoutOf
+from fedleak.core.attack import Attack
 from fedleak.core.finding import Mode
 from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.hooks import Defense
@@ -22,6 +23,8 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "imbalanced-5": (20, 100),
     "imbalanced-1": (100,),
 }
+# Of trees and networks, which learn nothing from fewer.
+GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,15 @@ class Stage:
     own_truth: bool = False  # of the table that is seen: a leak, or a view that is drowned in noise
     leaks: bool = False
     leaking: tuple[str, ...] = ()  # columns that have to be named, and no other
+    shorter: tuple[Attack, ...] = ()  # searches that take fewer steps here than by default
 
     def cells(self) -> list[tuple[str, int]]:
         """Each table with each number of rows that it has."""
         return [(table, n) for table, sizes in self.sizes.items() for n in sizes]
+
+    def tried(self, attack: type[Attack]) -> Attack | type[Attack]:
+        """With the steps that it takes here."""
+        return next((one for one in self.shorter if type(one) is attack), attack)
 
     def adversary_at(self, table: str) -> AdversarySpec:
         """Kinds and steps of columns say something where columns have few values."""

@@ -17,7 +17,7 @@ from fedleak.calibration.layouts import (
     served,
 )
 from fedleak.calibration.network_stages import NETWORK_STAGES
-from fedleak.calibration.stage import SIZES, Averaged, Boosted, Encrypted, Predicted, Split, Stage, by, openly_boosted
+from fedleak.calibration.stage import GROWN, SIZES, Averaged, Boosted, Encrypted, Predicted, Stage, by, openly_boosted
 from fedleak.core.finding import Mode
 from fedleak.core.steps import Role
 from fedleak.defenses.inexact_sharing import GaussianNoise
@@ -28,7 +28,7 @@ WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "l
 BARE: Mapping[str, object] = {"cipher": "paillier", "blinding": "none", "key_bits": 1024, "loss": False}
 LACKING: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 LIED_TO: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "confirm_senders": False}
-GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
+OPENED = {"normal": (5, 20), "skewed": (20,), "correlated": (20,), "binary": (20,), "imbalanced-5": (100,)}
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
 STAGES = (
@@ -228,28 +228,12 @@ STAGES = (
         sizes=GROWN,
     ),
     Stage(
-        "labels behind a split network",
-        ("gradient-norm-labels", "gradient-direction-labels", "gradient-clustering"),
-        Vertical("split-network", FINTECH, n_own=3, n_hidden=2),
-        Split(),
-        by(FINTECH),
-        sizes=GROWN,
-    ),
-    Stage(
-        "columns behind a split network",
-        ("embedding-gram", "embedding-gram-inversion", "embedding-regression"),
-        Vertical("split-network", BANK, n_own=3, n_hidden=2),
-        Split({"rounds": 5, "precision": "float64", "top": ("linear 8", "activation tanh")}, one_batch=True),
-        by(BANK, cells=0.3),
-        sizes=GROWN,
-    ),
-    Stage(
         "labels under bare ciphertexts",
         ("bare-ciphertexts",),
         Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),
         Boosted({"cipher": "paillier", "blinding": "none", "key_bits": 1024}),
         by(FINTECH),
-        sizes=GROWN,
+        sizes=OPENED,
     ),
     Stage(
         "scores under bare ciphertexts",
@@ -257,7 +241,7 @@ STAGES = (
         Vertical(ARBITER, BANK, n_own=4, n_hidden=2, helper=Role.ARBITER),
         Encrypted(ARBITER, batch_size=10, n_rounds=2, changes=BARE),
         by(BANK),
-        sizes=GROWN,
+        sizes=OPENED,
     ),
     Stage(
         "residuals under bare ciphertexts",
@@ -265,7 +249,7 @@ STAGES = (
         Vertical(ARBITER, FINTECH, n_own=4, n_hidden=2, helper=Role.ARBITER),
         Encrypted(ARBITER, batch_size=10, n_rounds=2, changes=BARE),
         by(FINTECH),
-        sizes=GROWN,
+        sizes=OPENED,
         unit_rows=True,
     ),
     *NETWORK_STAGES,

@@ -173,8 +173,9 @@ class Trials:
 
     def attempts(self, task: Task, *, brief: bool = True) -> list[Attempt]:
         """In this process: it is the decision that is calibrated, and attacks that cheat are caught elsewhere."""
+        attack = self._stage.tried(task.attack)
         found = [
-            played.attempt(task.attack, task.adversary.parties, task.target, knowledge, isolated=False, brief=brief)
+            played.attempt(attack, task.adversary.parties, task.target, knowledge, isolated=False, brief=brief)
             for played, knowledge in zip(self._judged, self._knowledge, strict=True)
         ]
         return found if self._stage.own_truth else [_unproved(attempt) for attempt in found]
