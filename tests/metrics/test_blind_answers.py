@@ -54,6 +54,8 @@ def test_known_cells_and_a_sample_give_means_and_medians():
     assert found["mean of the known cells"].cells[0] == pytest.approx([130 / 3, 1.0])
     assert found["median of the known cells"].cells[0].tolist() == [40.0, 1.0]
     assert found["mean of the public sample"].cells[0].tolist() == [45.0, 9.25]
+    alone = KnownCells("shop", np.array([0, 1]), np.array([0, 0]), np.array([30.0, 40.0]))
+    assert answers(Knowledge(cells=(alone,)))["median of the known cells"].cells[0].tolist() == [30.0, 0.0]
     assert found["median of the public sample"].cells[0].tolist() == [30.0, 2.0]  # the lower of two middles
 
 

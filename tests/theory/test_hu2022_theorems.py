@@ -196,6 +196,9 @@ def test_theorem_6_6_is_shorter_than_without_noise() -> None:
     assert noisy_safe_rounds(0.01, 0.3, 0.0) == quiet
     assert state("hu2022/theorem-6.6", facts(score_noise=2.0)) is State.HOLDS
     assert state("hu2022/theorem-6.6", facts()) is State.FAILS
+    noisy = THEOREMS.get("hu2022/lemma-6.3")
+    assert "with probability 0.95" in noisy.assess(facts(score_noise=2.0)).conclusion
+    assert "in all rounds with high" in noisy.assess(facts(score_noise=2.0, max_row_norm=None)).conclusion
     for unknown in ({"max_row_norm": None}, {"learning_rate": None}, {"n_rows": None}):
         found = THEOREMS.get("hu2022/theorem-6.6").assess(facts(score_noise=2.0, **unknown))
         assert found.conclusion.startswith("true scores stay below 2 for the first T~ rounds")
@@ -245,9 +248,16 @@ def test_appendix_theorems() -> None:
     cubic = facts("shop", n_active=3, n_passive=20, initialisation="zero", approximation="cubic")
     assert state("hu2022/theorem-e.3", cubic) is State.HOLDS
     assert state("hu2022/theorem-e.3", replace(cubic, approximation="taylor")) is State.FAILS
+    safe = cubic_safe_rounds(0.1, 0.0)
+    for rounds, expected in ((safe, State.HOLDS), (safe + 1, State.UNKNOWN)):
+        assert state("hu2022/theorem-e.3", replace(cubic, n_rows=16 * rounds)) is expected
     piecewise = replace(cubic, approximation="piecewise", learning_rate=0.01)
     assert state("hu2022/theorem-f.2", piecewise) is State.HOLDS
     assert state("hu2022/theorem-f.2", replace(piecewise, learning_rate=1.0)) is State.UNKNOWN
+    wide = THEOREMS.get("hu2022/theorem-f.2").assess(replace(piecewise, max_row_norm=3.0))
+    assert any("at most 0.81 in the first epoch" in condition.detail for condition in wide.conditions)  # 9 · 0.01 · 3²
+    residual = THEOREMS.get("hu2022/theorem-4.1").assess(piecewise).conditions
+    assert not any("sigmoid is known" in one.statement and one.detail != "piecewise" for one in residual)
     assert state("hu2022/theorem-e.2", facts(approximation="cubic")) is State.UNKNOWN  # Q is an assumption
     assert state("hu2022/theorem-e.2", facts(approximation="cubic", n_passive=2)) is State.FAILS
     assert state("hu2022/theorem-f.1", facts(approximation="piecewise", n_epochs=1)) is State.FAILS

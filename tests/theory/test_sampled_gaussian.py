@@ -42,3 +42,6 @@ def test_limits() -> None:
     assert epsilon_of(noise=1.0, sampling=1.0, steps=0, delta=1e-5) == 0.0
     with pytest.raises(InputError, match="delta must be between 0 and 1"):
         epsilon_of(noise=1.0, sampling=1.0, steps=1, delta=0.0)
+    for noise, sampling, steps in ((1.0, 1.5, 1), (1.0, 0.0, 1), (-1.0, 0.5, 1), (1.0, 0.5, -1)):
+        with pytest.raises(InputError, match="sampling must be in"):
+            epsilon_of(noise=noise, sampling=sampling, steps=steps, delta=1e-5)
