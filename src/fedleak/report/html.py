@@ -22,6 +22,7 @@ from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
 from fedleak.report.model_beside_guess import honest_run, with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
+from fedleak.report.picture_grid import picture_grids
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
 from fedleak.report.verdict import partner_sentence, statement
 from fedleak.report.wording import (
@@ -72,6 +73,7 @@ def render(report: Report) -> str:
             left_out=left_out(report.for_other_protocols),
             defenses=defenses(report),
             effects=effects(report),
+            grids=picture_grids(report),
             compared=compared_cases(report),
             honest_runs=_honest_runs(report),
             utilities=tuple(dict.fromkeys(name for run in report.runs for name in run.utility)),

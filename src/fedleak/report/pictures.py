@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,10 @@ UNGUESSED = 0.5  # mid-grey for a pixel that is NaN
 
 
 def data_uri(pixels: FloatArray) -> str:
+    return "data:image/png;base64," + b64encode(png(pixels)).decode("ascii")
+
+
+def png(pixels: FloatArray) -> bytes:
     """``pixels`` are (height, width) or (height, width, 3), from 0 to 1; what lies outside is clipped."""
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] != 3):
         raise ValueError(f"pixels must be (height, width) or (height, width, 3); got {pixels.shape}")
@@ -30,13 +34,12 @@ def data_uri(pixels: FloatArray) -> str:
     colour = TRUECOLOUR if levels.ndim == 3 else GREYSCALE
     rows = levels.reshape(height, -1)
     filtered = np.hstack([np.zeros((height, 1), np.uint8), rows])  # filter type 0, "none", before each row
-    content = (
+    return (
         SIGNATURE
         + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0))
         + _chunk(b"IDAT", zlib.compress(filtered.tobytes(), 9))
         + _chunk(b"IEND", b"")
     )
-    return "data:image/png;base64," + b64encode(content).decode("ascii")
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:
@@ -165,24 +168,31 @@ def class_counts(true: FloatArray, guessed: FloatArray) -> Markup:
 
 def image_pairs(true: FloatArray, guessed: FloatArray) -> Markup:
     """True images above, guessed ones below."""
-    shown = min(len(true), MAX_IMAGES)
-    if not shown or not true[0].size:
+    return image_rows({"true": true, "guess": guessed}, LEFT)
+
+
+def image_rows(rows: Mapping[str, FloatArray], left: float) -> Markup:
+    """The same images as each of them has them, under one another; ``left`` is room for the names."""
+    first = next(iter(rows.values()))
+    shown = min(len(first), MAX_IMAGES)
+    if not shown or not first[0].size:
         return Markup("")
-    parts = [_text(0, 28, "true", "start"), _text(0, 28 + IMAGE_SIDE + IMAGE_GAP, "guess", "start")]
-    for row, images in enumerate((true, guessed)):
-        for index in range(shown):
-            x, y = LEFT + index * (IMAGE_SIDE + IMAGE_GAP), row * (IMAGE_SIDE + IMAGE_GAP)
-            parts.append(
-                Markup('<image class="pixels" x="{}" y="{}" width="{}" height="{}" href="{}"/>').format(
-                    x, y, IMAGE_SIDE, IMAGE_SIDE, data_uri(_displayable(images[index]))
-                )
-            )
-    width = LEFT + shown * (IMAGE_SIDE + IMAGE_GAP)
-    title = f"{shown} of {len(true)} true images with the guessed ones below"
-    return _svg("exhibit", width, 2 * IMAGE_SIDE + IMAGE_GAP, title, parts)
+    parts, step = [], IMAGE_SIDE + IMAGE_GAP
+    for row, (name, images) in enumerate(rows.items()):
+        parts.append(_text(0, 28 + row * step, name, "start"))
+        parts += [_pixels(image, left + index * step, row * step) for index, image in enumerate(images[:shown])]
+    width, height = left + shown * step, len(rows) * step - IMAGE_GAP
+    below = "the guessed ones" if len(rows) == 2 else f"the guesses of {len(rows) - 1} attacks"
+    return _svg("exhibit", width, height, f"{shown} of {len(first)} true images with {below} below", parts)
 
 
-def _displayable(image: FloatArray) -> FloatArray:
+def _pixels(image: FloatArray, x: float, y: float) -> Markup:
+    return Markup('<image class="pixels" x="{}" y="{}" width="{}" height="{}" href="{}"/>').format(
+        x, y, IMAGE_SIDE, IMAGE_SIDE, data_uri(displayable(image))
+    )
+
+
+def displayable(image: FloatArray) -> FloatArray:
     """(height, width), or (height, width, 3); of any other number of channels, their mean."""
     return image if image.ndim == 2 or image.shape[2] == 3 else np.clip(image, 0, 1).mean(axis=2)
 
