@@ -146,14 +146,16 @@ def test_a_folder_that_is_there_is_not_written_over(fake):
         captured(wanted(out), silent)
 
 
-def test_a_framework_that_does_not_install_is_one_line(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_framework_that_does_not_install_is_one_line(tmp_path, monkeypatch, name):
+    recipe = recipe_of(name)
     monkeypatch.setenv(HOME, str(tmp_path))
     python = script(
         tmp_path / "python", 'if [ "$1" = -c ]; then echo 3.11.7; else echo "no room on the disk"; exit 1; fi'
     )
-    with pytest.raises(RunError, match=r"XGBoost 3\.2\.0 could not be installed: no room on the disk"):
-        ready(XGBOOST, python, silent)
-    assert not place_of(XGBOOST).exists()
+    with pytest.raises(RunError, match=f"{recipe.title} {recipe.version} could not be installed: no room on the disk"):
+        ready(recipe, python, silent)
+    assert not place_of(recipe).exists()
 
 
 def test_size_and_time_are_said_before_an_environment_is_made(tmp_path, monkeypatch):
@@ -170,6 +172,13 @@ def test_the_python_is_checked_to_the_patch(version):
     with pytest.raises(InputError, match=rf"Python must be from 3\.11\.0 on and below 3\.14\.0 .* got {version}"):
         check_python(XGBOOST, version)
     check_python(XGBOOST, "3.11.7")
+
+
+def test_fate_is_refused_a_python_on_which_it_fails():
+    """Before anything is installed: on 3.11.2 its messages cannot be read back."""
+    with pytest.raises(InputError, match=r"Python must be from 3\.11\.7 on .* FATE 2\.2\.0; got 3\.11\.2"):
+        check_python(recipe_of("fate"), "3.11.2")
+    check_python(recipe_of("fate"), "3.11.7")
 
 
 def test_what_is_no_python_is_told(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from fedleak.attacks.binary.column_products import ColumnProducts
 from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
 from fedleak.attacks.boosting.sample_gradients import SampleGradients
+from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.view import View
 from fedleak.data import DataSpec
@@ -24,10 +25,10 @@ pytestmark = pytest.mark.skipif(
 RNG = np.random.default_rng(0)
 
 
-def trained(out, name, task, source, *given, target=None):
+def trained(out, name, task, source, *given, target=None, own_share=0.5):
     recipe = recipe_of(name)
     spec = DataSpec(source=source, target=target, task=task, scaling=recipe.scaling, max_rows=200)
-    folders = captured(Wanted(recipe, spec, recipe.chosen(given), 0.5, 1, out), print)
+    folders = captured(Wanted(recipe, spec, recipe.chosen(given), own_share, 1, out), print)
     return load_capture(folders[0]), load_truth(folders[1])
 
 
@@ -77,3 +78,18 @@ def test_flower(tmp_path):
     rows = truth.of(Secret(SecretKind.FEATURES, "hospital")).values
     signs = 2 * truth.of(Secret(SecretKind.LABELS, "hospital")).values - 1
     assert np.array_equal(guessed.values, np.hstack([rows.T @ rows, rows.T @ signs]))
+
+
+def test_fate(tmp_path):
+    """At random initialisation: all scores, and all labels that the last bits or small scores tell."""
+    given = ("epochs=10", "batch_size=50")
+    capture, truth = trained(tmp_path / "out", "fate", "binary", "sklearn:breast_cancer", *given, own_share=0.1)
+    found = guess(UnblindedLabels, capture, "fintech", SecretKind.LABELS, "bank")
+    labels = truth.of(Secret(SecretKind.LABELS, "bank"))
+    assert np.mean(found.values[:, 0] == labels.values[np.searchsorted(labels.ids, found.ids), 0]) > 0.98
+    scores = guess(UnblindedScores, capture, "bank", SecretKind.PARTIAL_SCORES, "fintech")
+    weights = {r.round + 1: r.value.values for r in capture.locals["fintech"] if r.name == "weights"}
+    cells = truth.of(Secret(SecretKind.FEATURES, "fintech"))
+    rows = cells.values[np.searchsorted(cells.ids, scores.ids[:, 1])]
+    expected = np.einsum("ij,ij->i", rows, np.stack([weights[number] for number in scores.ids[:, 0].tolist()]))
+    assert np.abs(scores.values[:, 0] - expected).max() < 1e-4

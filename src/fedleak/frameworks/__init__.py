@@ -4,4 +4,4 @@ A folder for each framework has its recipe (versions, size, settings), its lock,
 framework's own environment, and the decoder of what passes there. That script needs numpy and ``fedleak.recorder``.
 """
 
-FRAMEWORKS = ("xgboost", "flower")
+FRAMEWORKS = ("xgboost", "flower", "fate")

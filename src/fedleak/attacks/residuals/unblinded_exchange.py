@@ -1,7 +1,8 @@
 """Scores and labels from encrypted scores and residuals that are not blinded: the public key opens them.
 
 A partner's encrypted score is slope x score of each row of the batch, the residual slope x (score - target), of
-logistic regression with target 2y for y = -1 or 1: its sign is that of -y while scores stay below 2.
+logistic regression with target 2y for y = -1 or 1: its sign is that of -y while scores stay below 2. Where floats are
+encrypted with all of their bits, the last ones tell the label as well, whatever the scores.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fedleak.attacks.residuals.rounding_evidence import log_ratio, precision_of
 from fedleak.attacks.unblinded import common_modulus, integers_of, moduli_of, opened
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.adversary import Capability, SecretKind
@@ -27,6 +29,9 @@ from fedleak.protocols.linear import vocabulary as linear
 BLINDED = "every ciphertext is blinded by itself"
 EXPONENT_BASE = 16.0  # of exponents that are sent beside ciphertexts, as the libraries that send them have it
 OPENS = "the public key opens every ciphertext"
+BY_SIGN = "a residual has the sign of its label while scores are below 2"
+BY_BITS = "score minus target is rounded in another way for each label, which tells labels of large scores too"
+MOST_ODDS = 30.0  # logarithms: beyond it the other label is as good as ruled out
 
 
 def opened_rounds(view: View, messages: list[Message]) -> Iterator[tuple[int, IntArray, FloatArray]]:
@@ -102,26 +107,37 @@ class UnblindedLabels(Attack):
         sent = [m for step in steps for m in view.at(step) if m.sender == holder and m.receiver in view.coalition]
         if not sent:
             raise MissingFromViewError(f"no residuals of {holder} were received, encrypted or not")
-        first: dict[int, float] = {}
-        for _, ids, values in opened_rounds(view, sent):
-            for row, value in zip(ids.tolist(), values.tolist(), strict=True):
-                first.setdefault(row, value)  # later on scores are larger
-        if not first:
+        rounds = list(opened_rounds(view, sent))
+        if not rounds:
             return nothing(view, BLINDED, {}, width=1, status=Status.UNDETERMINED)
-        size = np.abs(np.array(list(first.values())))
+        ids, values = np.concatenate([ids for _, ids, _ in rounds]), np.concatenate([found for *_, found in rounds])
+        rows, first, row_of = np.unique(ids, return_index=True, return_inverse=True)
+        size = np.abs(values[first])  # later on scores are larger
+        odds = -np.sign(values[first]) * np.log1p(2 * size / max(float(size.max()), 1e-300))
+        by_bits = np.concatenate([_bit_evidence(view, found) for *_, found in rounds])
+        odds += np.bincount(row_of, weights=by_bits)
         return Guess(
             view.target,
             Status.PARTIAL,
-            np.array(list(first), dtype=np.int64),
-            np.array([float(value < 0) for value in first.values()])[:, None],
-            confidence=(0.5 + 0.5 * size / max(float(size.max()), 1e-300))[:, None],
-            evidence={"rows opened": len(first)},
-            why=f"{OPENS}; a residual has the sign of its label while scores are below 2",
+            rows,
+            (odds > 0).astype(np.float64)[:, None],
+            confidence=(1 / (1 + np.exp(-np.minimum(np.abs(odds), MOST_ODDS))))[:, None],
+            evidence={"rows opened": len(rows), "rows told by last bits": int(np.sum(np.abs(odds) > MOST_ODDS))},
+            why=f"{OPENS}; {BY_BITS if by_bits.any() else BY_SIGN}",
         )
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return _predicted(facts, cls.requires, linear.ENCRYPTED_RESIDUAL)
+
+
+def _bit_evidence(view: View, values: FloatArray) -> FloatArray:
+    """For label 1 against label 0, of slope x score - slope x target as a machine rounds it; 0 where it shows none."""
+    rule, precision = view.facts.of(linear.LinearFacts).residual, precision_of(values)
+    if rule is None or precision is None:
+        return np.zeros(len(values))
+    zero, one = (float(rule.slope * target) for target in rule.target(np.array([0.0, 1.0])))
+    return log_ratio(values, one, zero, precision)
 
 
 def _quiet(facts: Facts) -> bool:

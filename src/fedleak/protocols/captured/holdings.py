@@ -42,6 +42,7 @@ class Holdings:
     received: frozenset[Received]
     kept: frozenset[Kept]
     clients: frozenset[str] = frozenset()  # of services that can still be asked
+    sent: frozenset[tuple[str, str]] = frozenset()  # step and sender
 
     def of(self, coalition: Collection[str]) -> CoalitionHoldings:
         members = frozenset(coalition)
@@ -50,6 +51,7 @@ class Holdings:
             frozenset(one for one in self.received if one.receiver in members or one.receiver == EVERYONE),
             frozenset(one for one in self.kept if one.party in members),
             bool(members & self.clients),
+            frozenset(step for step, sender in self.sent if sender in members),
         )
 
 
@@ -59,6 +61,7 @@ class CoalitionHoldings:
     received: frozenset[Received]
     kept: frozenset[Kept]
     may_ask: bool
+    sent: frozenset[str] = frozenset()  # steps at which a member sent something
     _steps: Mapping[str, frozenset[type[Payload]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +74,10 @@ class CoalitionHoldings:
         """Whether a member received something at a step, of that form if one is named."""
         found = self._steps.get(step.name, frozenset())
         return bool(found) if payload is None else payload in found
+
+    def knows(self, step: Step[Any]) -> bool:
+        """Whether a member received something at a step, or sent it."""
+        return self.gets(step) or step.name in self.sent
 
     def keeps(self, name: RecordName, *, trained: bool = False) -> bool:
         return any(one.name == name.name and (one.trained or not trained) for one in self.kept)
@@ -89,16 +96,16 @@ def rows_sent(captured: Captured, step: Step[Any]) -> Iterator[tuple[int, IntArr
 
 def holdings_of(captured: Captured, clients: Collection[str] = ()) -> Holdings:
     """One pass over everything; arrays are not read."""
-    received = {
-        Received(message.step, message.receiver, type(message.payload), *_model(message.payload))
-        for message in captured.transcript.messages
-    }
+    received, sent = set(), set()
+    for message in captured.transcript.messages:
+        received.add(Received(message.step, message.receiver, type(message.payload), *_model(message.payload)))
+        sent.add((message.step, message.sender))
     kept = {
         Kept(party, record.name, type(record.value), record.round > SETUP_ROUND)
         for party, records in captured.locals.items()
         for record in records
     }
-    return Holdings(frozenset(received), frozenset(kept), frozenset(clients))
+    return Holdings(frozenset(received), frozenset(kept), frozenset(clients), frozenset(sent))
 
 
 def _model(payload: Payload) -> tuple[str, str]:

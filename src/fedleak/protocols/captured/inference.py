@@ -101,7 +101,7 @@ RULES = (
     Rule(
         Capability.BATCH_IDS,
         f"a message `{linear.BATCH}`, `{networks.BATCH}` or `{networks.OWN_BATCH}`",
-        lambda own, _: any(own.gets(step) for step in (linear.BATCH, networks.BATCH, networks.OWN_BATCH)),
+        lambda own, _: own.knows(linear.BATCH) or own.gets(networks.BATCH) or own.gets(networks.OWN_BATCH),
     ),
     Rule(
         Capability.CIPHERTEXTS,
