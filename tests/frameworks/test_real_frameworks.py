@@ -81,7 +81,7 @@ def test_flower(tmp_path):
 
 
 def test_fate(tmp_path):
-    """At random initialisation: all scores, and all labels that the last bits or small scores tell."""
+    """All scores at random initialisation, and all labels but those of large scores."""
     given = ("epochs=10", "batch_size=50")
     capture, truth = trained(tmp_path / "out", "fate", "binary", "sklearn:breast_cancer", *given, own_share=0.1)
     found = guess(UnblindedLabels, capture, "fintech", SecretKind.LABELS, "bank")

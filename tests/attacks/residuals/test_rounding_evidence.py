@@ -7,7 +7,7 @@ import pytest
 
 from fedleak.attacks.residuals.rounding_evidence import TRUST, log_ratio, precision_of, spacing
 
-RULED_OUT = 30.0
+RULED_OUT = 12.0
 BOTH = pytest.mark.parametrize("precision", [np.float32, np.float64])
 
 

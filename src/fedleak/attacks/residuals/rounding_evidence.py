@@ -20,7 +20,7 @@ FINE = 8  # where v's grid is so much finer than d's, ties are rare: every d is 
 NEVER = 1e-30  # in spacings of d: a length that stands for none, so that one contradiction outweighs all other evidence
 LEAST_SET = 0.05  # share of numbers whose last bit is set: of a coarser fixed point none, of such differences a fifth
 LEAST_NUMBERS = 8
-TRUST = 0.5  # of bits that are not set: v is a sum itself, and where its terms cancel it has such bits of its own
+TRUST = 0.25  # of bits that are not set: v is a sum itself, and where its terms cancel it has such bits of its own
 
 
 def precision_of(values: FloatArray) -> Precision | None:

@@ -31,7 +31,8 @@ EXPONENT_BASE = 16.0  # of exponents that are sent beside ciphertexts, as the li
 OPENS = "the public key opens every ciphertext"
 BY_SIGN = "a residual has the sign of its label while scores are below 2"
 BY_BITS = "score minus target is rounded in another way for each label, which tells labels of large scores too"
-MOST_ODDS = 30.0  # logarithms: beyond it the other label is as good as ruled out
+MOST_BY_SIZE, LEAST_VARIANCE = 6.0, 0.25  # logarithms; of scores
+MOST_ODDS = 15.0  # logarithms: beyond it the other label is as good as ruled out
 
 
 def opened_rounds(view: View, messages: list[Message]) -> Iterator[tuple[int, IntArray, FloatArray]]:
@@ -112,10 +113,9 @@ class UnblindedLabels(Attack):
             return nothing(view, BLINDED, {}, width=1, status=Status.UNDETERMINED)
         ids, values = np.concatenate([ids for _, ids, _ in rounds]), np.concatenate([found for *_, found in rounds])
         rows, first, row_of = np.unique(ids, return_index=True, return_inverse=True)
-        size = np.abs(values[first])  # later on scores are larger
-        odds = -np.sign(values[first]) * np.log1p(2 * size / max(float(size.max()), 1e-300))
-        by_bits = np.concatenate([_bit_evidence(view, found) for *_, found in rounds])
-        odds += np.bincount(row_of, weights=by_bits)
+        rule = view.facts.of(linear.LinearFacts).residual or linear.RESIDUALS["taylor"]
+        by_bits = np.concatenate([_bit_evidence(found, rule) for *_, found in rounds])
+        odds = _size_evidence(values[first], rule) + np.bincount(row_of, weights=by_bits)
         return Guess(
             view.target,
             Status.PARTIAL,
@@ -131,13 +131,22 @@ class UnblindedLabels(Attack):
         return _predicted(facts, cls.requires, linear.ENCRYPTED_RESIDUAL)
 
 
-def _bit_evidence(view: View, values: FloatArray) -> FloatArray:
+def _size_evidence(residuals: FloatArray, rule: linear.LinearResidual) -> FloatArray:
+    """Log odds of label 1, of each row's first residual (later on scores are larger): scores are taken to be normal
+    around 0, their variance that of all residuals without the targets' part. Bounded, since scores need not be so."""
+    zero, one = rule.target(np.array([0.0, 1.0])).tolist()
+    spread = max(float(np.var(residuals / rule.slope)) - ((one - zero) / 2) ** 2, LEAST_VARIANCE)
+    odds = -residuals / rule.slope * (one - zero) / spread
+    return np.asarray(MOST_BY_SIZE * np.tanh(odds / MOST_BY_SIZE))
+
+
+def _bit_evidence(residuals: FloatArray, rule: linear.LinearResidual) -> FloatArray:
     """For label 1 against label 0, of slope x score - slope x target as a machine rounds it; 0 where it shows none."""
-    rule, precision = view.facts.of(linear.LinearFacts).residual, precision_of(values)
-    if rule is None or precision is None:
-        return np.zeros(len(values))
+    precision = precision_of(residuals)
+    if precision is None:
+        return np.zeros(len(residuals))
     zero, one = (float(rule.slope * target) for target in rule.target(np.array([0.0, 1.0])))
-    return log_ratio(values, one, zero, precision)
+    return log_ratio(residuals, one, zero, precision)
 
 
 def _quiet(facts: Facts) -> bool:

@@ -88,8 +88,6 @@ def _trained(job: Job, place: int, told: Queue[Told]) -> None:
 
     torch.manual_seed(job.seed * len(PLACES) + place)
     options = job.options
-    if options["blinding"] == "fresh":
-        _blind_everything()
     context = _context(job, place)
     _keep_pushed(job, place, told)
     model = _model(job, place, lambda weights: told.put((FIRST_WEIGHTS, {job.parties[place].name: weights})))
@@ -110,16 +108,6 @@ def _context(job: Job, place: int) -> Any:
         "computing.standalone.options": {"task_cores": 1},
     }
     return create_context(PLACES[place], list(PLACES), "capture", computing_conf=settings)
-
-
-def _blind_everything() -> None:
-    """FATE's call asks for blinding, which tensors that are spread over partitions leave out; here it takes place."""
-    from fate.arch.protocol.phe.paillier import PK
-
-    def blinded(self: Any, vec: Any, obfuscate: bool) -> Any:  # noqa: ARG001
-        return self.pk.encrypt_encoded(vec, True)
-
-    PK.encrypt_encoded = blinded
 
 
 def _keep_pushed(job: Job, place: int, told: Queue[Told]) -> None:
@@ -235,7 +223,7 @@ def record(job: Job, pushed: Sequence[Pushed], first: dict[str, FloatArray]) -> 
         l2=options["l2"],
         decay=False,
         loss=True,
-        blinding=options["blinding"],
+        blinding="none",  # of this version
         validate_every=options["epochs"],
     ) as recorder:
         for party in job.parties:
