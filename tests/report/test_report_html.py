@@ -19,7 +19,7 @@ from fedleak.report.json_format import redact
 from fedleak.report.verdict import statement
 from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
 POISON = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 
 

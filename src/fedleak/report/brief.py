@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -10,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fedleak.core.conclusion import Level
-from fedleak.core.defended import by_aim
-from fedleak.core.finding import Finding, Mode, Outcome
+from fedleak.core.finding import Finding, Mode
 from fedleak.core.report import Report
 from fedleak.core.visible_text import visible
-from fedleak.report.cases import gravity
+from fedleak.report.matrix import answers
 from fedleak.report.numbers import count, figure, metric_words, percent
 from fedleak.report.terminal import SEVERITY_STYLES, STYLES, TONE_STYLES
 from fedleak.report.verdict import Statement, statement
@@ -25,7 +24,6 @@ MOST_ROWS = 7
 MOST_WIDE = 110
 WHO_WIDE, ABOUT_WIDE = 18, 34  # of 80 columns, so that what was found is not cut before a name is
 MOST_MISSING = 2
-ORDER = (Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE, Outcome.UNCHECKED, Outcome.ERRORED)
 
 
 def print_brief(report: Report, console: Console) -> None:
@@ -58,7 +56,7 @@ def _headline(top: Statement) -> Iterator[RenderableType]:
 
 def _matrix(findings: Sequence[Finding]) -> Iterator[RenderableType]:
     """A line for each adversary and secret, the gravest first; without a defense, which has its own words below."""
-    rows = sorted(_answers(findings), key=gravity, reverse=True)
+    rows = answers(findings)
     if not rows:
         return
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -70,18 +68,6 @@ def _matrix(findings: Sequence[Finding]) -> Iterator[RenderableType]:
     yield Padding(table, (1, 0, 0, 0))
     if len(rows) > MOST_ROWS:
         yield Text(f"and {count(len(rows) - MOST_ROWS, 'question')} more, none of them graver", style="dim")
-
-
-def _answers(findings: Iterable[Finding]) -> list[Finding]:
-    """Of each question what answers it: the gravest leak, else what comes nearest to an answer."""
-    tried = [finding for finding in findings if finding.defense is None and finding.outcome is not Outcome.SKIPPED]
-    return [max(members, key=_weight) for members in by_aim(tried).values()]
-
-
-def _weight(finding: Finding) -> tuple[bool, int, bool, float]:
-    place = ORDER.index(finding.outcome) if finding.outcome in ORDER else len(ORDER)
-    severity, undefended, share = gravity(finding)
-    return finding.is_shown, severity if finding.is_shown else -place, undefended, share
 
 
 def _found(finding: Finding) -> Text:

@@ -20,6 +20,7 @@ from fedleak.core.visible_text import visible
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
+from fedleak.report.matrix import matrix, worst_columns
 from fedleak.report.model_beside_guess import honest_run, with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.picture_grid import picture_grids
@@ -68,6 +69,8 @@ def render(report: Report) -> str:
             title=page_title(report),
             top=statement(report),
             style=Markup(_template_text("style.css")),
+            matrix=matrix(report.findings),
+            worst_columns=worst_columns(report.findings),
             opponents=opponents(report.findings),
             silences=_silences_by_outcome(report),
             left_out=left_out(report.for_other_protocols),
