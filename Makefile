@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 N_WORKERS ?= 2
 
-.PHONY: audit test lint types contracts check nightly faults frameworks results clean
+.PHONY: audit test lint types contracts check nightly faults matrix supply frameworks results clean
 
 audit: $(VENV)/.installed
 	$(BIN)/fedleak audit --out fedleak-audit
@@ -38,6 +38,15 @@ nightly: $(VENV)/.installed-dev
 # Ends audits in every way that we know of, and writes docs/reliability.md
 faults: $(VENV)/.installed-dev
 	$(BIN)/python scripts/faults.py
+
+# Fresh environments with the newest and with the oldest dependencies, on every Python that is here
+matrix: $(VENV)/.installed-dev
+	$(BIN)/python scripts/matrix.py
+
+# What is installed with fedleak, as CycloneDX, and a build that gives the same files twice
+supply: $(VENV)/.installed-dev
+	$(BIN)/python scripts/supply.py sbom
+	$(BIN)/python scripts/supply.py build
 
 # Makes every framework's environment (gigabytes, minutes), and tries captures from installation to leak
 frameworks: $(VENV)/.installed-dev

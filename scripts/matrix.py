@@ -1,0 +1,80 @@
+"""Fresh environments with the newest and with the oldest allowed dependencies, on every Python that is here.
+
+In each the package is installed from this tree, and the built-in audit runs with a few commands beside it. Oldest are
+the lower bounds of pyproject.toml themselves, so a bound that no longer works shows. Exit code 1 where anything fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+SMOKE = (
+    ("--version",),
+    ("list", "attacks"),
+    ("check",),
+    ("audit", "--out", "audit", "--repeats", "1"),
+    ("report", "audit"),
+    ("inspect", "audit/transcripts/no-defense"),
+)
+
+
+def oldest() -> Iterator[str]:
+    """The lower bound of every runtime dependency, as a pin; what they need in turn is left to the installer."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    for requirement in listed:
+        name, _, bounds = requirement.partition(">=")
+        yield f"{name}=={bounds.partition(',')[0]}.*"
+
+
+def interpreters(wanted: Sequence[str]) -> dict[str, str]:
+    """Those that run: a shim of a version manager may be there without its Python."""
+    found = {}
+    for version in wanted:
+        place = shutil.which(f"python{version}")
+        if place and subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0:
+            found[version] = place
+    return found
+
+
+def tried(python: str, pins: Sequence[str], folder: Path) -> str:
+    """What failed first; empty where all went well."""
+    subprocess.run([python, "-m", "venv", folder / "env"], check=True)
+    inside = str(folder / "env" / "bin" / "python")
+    pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    steps = [[*pip, "--only-binary", ":all:", *pins], [*pip, str(ROOT)]] if pins else [[*pip, str(ROOT)]]
+    steps += [[inside, "-m", "fedleak", *command] for command in SMOKE]
+    for step in steps:
+        done = subprocess.run(step, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = [line for line in done.stderr.strip().splitlines() if not line.startswith("WARNING")]
+            return f"{' '.join(step[1:])}: {said[-1] if said else done.returncode}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", nargs="*", default=PYTHONS, help="versions, such as 3.12")
+    parser.add_argument("--only", choices=["newest", "oldest"], help="one of the two")
+    given = parser.parse_args()
+    failed = False
+    for version, python in interpreters(given.python).items():
+        for kind, pins in {"newest": [], "oldest": list(oldest())}.items():
+            if given.only in (None, kind):
+                with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
+                    wrong = tried(python, pins, Path(folder))
+                print(f"Python {version}, {kind}: {wrong or 'passed'}", flush=True)
+                failed |= bool(wrong)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
