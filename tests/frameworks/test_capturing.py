@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -136,6 +137,7 @@ def test_a_capture_is_audited_at_once(fake, tmp_path):
     assert done.exception is None, done.exception
     assert "fintech" in done.output
     assert "100 %" in done.output
+    assert re.search(r"capture and audit took \d+ s", done.output)
     assert sorted(path.name for path in out.iterdir()) == ["audit", "capture", "truth"]
 
 

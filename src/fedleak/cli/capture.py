@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -39,6 +40,7 @@ def capture(framework: str, given: tuple[str, ...], audited: bool, **named: Any)
     from fedleak.frameworks.capturing import Wanted, captured
     from fedleak.frameworks.recipe import recipe_of
 
+    began = monotonic()
     recipe = recipe_of(framework)
     table: dict[str, Any] = {"source": named["data"], "target": named["target"], "task": named["task"]}
     spec = DataSpec(**table, max_rows=named["rows"], scaling=recipe.scaling)
@@ -47,7 +49,9 @@ def capture(framework: str, given: tuple[str, ...], audited: bool, **named: Any)
     transcript, truth = captured(wanted, lambda text: say(f"fedleak: {text}", err=True))
     say(f"Capture: {transcript}   Truth: {truth}")
     if audited:
-        return _audited(transcript, truth, wanted.out / "audit")
+        code = _audited(transcript, truth, wanted.out / "audit")
+        say(f"fedleak: capture and audit took {monotonic() - began:.0f} s", err=True)
+        return code
     say(f"Audit it: fedleak audit --transcript {transcript} --truth {truth}")
     return ExitCode.DONE
 
