@@ -43,6 +43,12 @@ def test_every_is_said_of_every_one_alone(share, words):
     assert learnt_words(replace(leak(SecretKind.FEATURES), cells_recovered=share)) == words
 
 
+def test_less_than_half_is_told_by_what_a_guess_has():
+    words = learnt_words(replace(leak(SecretKind.FEATURES), cells_recovered=0.015))
+    assert words.startswith("more than a guess: ")
+    assert "1.5 %" not in words
+
+
 def test_what_was_not_found_is_said_as_it_is():
     finding = leak(SecretKind.FEATURES)
     silent = {one: learnt_words(replace(finding, outcome=one, severity=Severity.NONE)) for one in Outcome}

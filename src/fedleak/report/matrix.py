@@ -13,6 +13,7 @@ from fedleak.report.numbers import figure, metric_words, percent
 from fedleak.report.wording import outcome_words, owner_words, share_learned, who
 
 ORDER = (Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE, Outcome.UNCHECKED, Outcome.ERRORED)
+MOST_OF_IT = 0.5  # below, what luck would bring about says more
 N_WORST = 8  # columns that a page names
 SILENT = {
     Outcome.NO_LEAK: "no more than anybody could guess",
@@ -73,7 +74,7 @@ def learnt_words(finding: Finding) -> str:
     share = share_learned(finding)
     if share is not None and finding.secret.kind is SecretKind.LABELS:
         return "the label of every record" if share >= 1 else f"the label of {percent(share)} of the records"
-    if finding.cells_recovered is not None and share == finding.cells_recovered:
+    if share is not None and share == finding.cells_recovered and share >= MOST_OF_IT:
         return f"{'every value' if share >= 1 else f'{percent(share)} of the values'}, to within 1 % of the range"
     score = finding.score
     if score is None:
