@@ -239,9 +239,7 @@ def _of_local_steps(seen: Observations, rng: np.random.Generator) -> Products:
     product = Product(mean_product, step, deepest, seen.n_rows // n_parties)
     steps = _steps(product, seen, rng)
     if steps is None:
-        overshoots = (
-            "the learning rate is so large that the local steps overshoot: their product has no usable logarithm"
-        )
+        overshoots = "the learning rate is so large that local steps overshoot: their product has no usable logarithm"
         why = _misfit(fit) or overshoots
         return Products(seen.n_rows, fit, None, None, True, why)
     # η = Σ_i [∏_{j>i} (I − sα_j)] β_i (theorem 1), with every β_i near β/n
