@@ -69,7 +69,7 @@ def test_help_lists_commands_in_the_order_of_use():
     shown = CliRunner().invoke(app, ["--help"]).output.partition("Commands:\n")[2]
     names = [line.split()[0] for line in shown.splitlines()]
     assert names[:5] == ["audit", "capture", "check", "init", "list"]
-    assert names[5:] == ["reproduce", "bench", "calibrate", "report", "inspect"]
+    assert names[5:] == ["reproduce", "bench", "calibrate", "report", "diff", "inspect"]
 
 
 def test_help_of_list_names_every_kind():

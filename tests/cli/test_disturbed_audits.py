@@ -9,6 +9,7 @@ import time
 import pytest
 
 import faults
+import injected_faults
 from fedleak.core.errors import FileFormatError
 from fedleak.door.reports import load_report
 
@@ -48,7 +49,7 @@ def test_a_killed_audit_is_read_from_its_journal_and_its_halves_go_with_the_next
 
 
 def test_a_second_audit_of_one_folder_is_refused_in_one_line(place):
-    code, said = faults.beside_another(place, "shared")
+    code, said = injected_faults.beside_another(place, "shared")
     assert code == 2
     assert said.splitlines()[-1].startswith("fedleak: out must be a folder that no other audit writes to; got shared")
     assert faults.comparable(place.folder / "shared") == place.wanted
