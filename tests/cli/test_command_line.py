@@ -45,7 +45,7 @@ def audited(tmp_path_factory) -> Path:
     """The folder that one audit of the small scenario wrote; tests must leave it as it is."""
     folder = tmp_path_factory.mktemp("audited")
     (folder / "scenario.toml").write_text(SMALL)
-    done = fedleak("audit", "scenario.toml", "--out", "out", cwd=folder)
+    done = fedleak("audit", "scenario.toml", "--out", "out", "--repeats", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out"
 
@@ -125,7 +125,7 @@ def test_a_report_of_version_1_renders(tmp_path):
 
 def test_a_report_names_the_command_that_repeats_it(audited):
     told = json.loads((audited / "report.json").read_text())
-    assert told["environment"]["command"] == f"fedleak audit scenario.toml --run-key {told['run_key']}"
+    assert told["environment"]["command"] == f"fedleak audit scenario.toml --repeats 1 --run-key {told['run_key']}"
 
 
 @pytest.mark.parametrize("place", [".", "transcripts"])
@@ -174,7 +174,7 @@ def test_a_damaged_transcript_is_one_line_and_exit_2(damage, audited, tmp_path):
 
 
 def test_redact_leaves_true_values_out_and_fail_on_gives_exit_code_1(scenario, tmp_path):
-    arguments = ("audit", scenario, "--out", tmp_path / "out", "--redact", "--fail-on", "high")
+    arguments = ("audit", scenario, "--out", tmp_path / "out", "--redact", "--fail-on", "high", "--repeats", 1)
     assert fedleak(*arguments, cwd=tmp_path).returncode == 1, "a severe finding at --fail-on high"
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert all(finding["exhibit"] is None for finding in found["findings"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -184,6 +185,7 @@ class Plan:
         return 1 << (self.width - 2)  # odd digits 1, 3, ... under 2^(width-1)
 
 
+@lru_cache(maxsize=256)  # hundreds of plans are priced, and every round has the same shape
 def choose_plan(n_rows: int, n_columns: int, bits: int) -> Plan:
     """The cheapest plan for scalars of ``bits`` bits, by counting modular products."""
     n_positions = bits + 1  # the signed form may be a digit longer
