@@ -15,6 +15,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SMOKE = (
@@ -27,12 +29,13 @@ SMOKE = (
 )
 
 
-def oldest() -> Iterator[str]:
+def oldest(python: str) -> Iterator[str]:
     """The lower bound of every runtime dependency, as a pin; what they need in turn is left to the installer."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    for requirement in listed:
-        name, _, bounds = requirement.partition(">=")
-        yield f"{name}=={bounds.partition(',')[0]}.*"
+    for wanted in map(Requirement, listed):
+        if wanted.marker is None or wanted.marker.evaluate({"python_version": python}):
+            bound = next(one.version for one in wanted.specifier if one.operator == ">=")
+            yield f"{wanted.name}=={bound}.*"
 
 
 def interpreters(wanted: Sequence[str]) -> dict[str, str]:
@@ -67,7 +70,7 @@ def main() -> int:
     given = parser.parse_args()
     failed = False
     for version, python in interpreters(given.python).items():
-        for kind, pins in {"newest": [], "oldest": list(oldest())}.items():
+        for kind, pins in {"newest": [], "oldest": list(oldest(version))}.items():
             if given.only in (None, kind):
                 with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
                     wrong = tried(python, pins, Path(folder))
