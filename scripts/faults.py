@@ -98,10 +98,11 @@ def killed_at_random(place: Place, number: int, rng: Random) -> Row:
     moment = rng.uniform(0.0, place.seconds)
     out = f"moment-{number}"
     process = place.begun(out)
+    place.after_lines(out, 1)
     time.sleep(moment)
     process.kill()
     process.communicate()
-    share = f"SIGKILL after {moment / place.seconds:.0%} of the time of an undisturbed audit"
+    share = f"SIGKILL after {moment / place.seconds:.0%} of the time that an undisturbed audit works"
     expected = (-signal.SIGKILL, 0)  # 0: it was quicker than the undisturbed one
     return _row(place, out, f"killed at a random moment, {number + 1}", share, process.returncode, expected, "")
 
