@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -26,6 +26,7 @@ from fedleak.auditing.changed_scenario import changed
 from fedleak.auditing.estimate import measured_speeds, work_of
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.scenario_file import built_in_scenario
+from fedleak.bench.paillier_bench import cpu_seconds
 from fedleak.core.arrays import IntArray
 from fedleak.core.errors import RunError
 from fedleak.crypto.bigint import Mpz
@@ -91,8 +92,8 @@ def _products(sizes: Sizes) -> tuple[float, float]:
         raise RunError("both products must be the same; they differ")
     plain, ours = [], []
     for _ in range(sizes.repetitions):
-        plain.append(_cpu_seconds(lambda: digit_product(group, matrix, ciphertexts)))
-        ours.append(_cpu_seconds(lambda: matrix_product(group, matrix, ciphertexts)))
+        plain.append(cpu_seconds(lambda: digit_product(group, matrix, ciphertexts)))
+        ours.append(cpu_seconds(lambda: matrix_product(group, matrix, ciphertexts)))
     return median(plain), median(ours)
 
 
@@ -106,12 +107,6 @@ def _flags(n_rows: int) -> IntArray:
     table = np.concatenate(flags, axis=1).astype(np.float64)
     table = table[:, table.std(axis=0) > 0]
     return encode(((table - table.mean(axis=0)) / table.std(axis=0)).T, FRACTION_BITS)
-
-
-def _cpu_seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 @dataclass(frozen=True)

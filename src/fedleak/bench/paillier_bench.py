@@ -142,7 +142,7 @@ def measure(key_bits: int = 2048, quick: bool = False) -> Mapping[str, object]:
     phe = _import_phe()
     sizes = QUICK if quick else FULL
     private = Paillier().generate(key_bits)
-    table_seconds = _cpu_seconds(private.public.prepare)
+    table_seconds = cpu_seconds(private.public.prepare)
     workload = _workload(sizes)
     ours = FedleakSide(private, workload)
     theirs = PheSide(phe, private, ours.ciphertexts, workload)
@@ -194,12 +194,12 @@ def _medians(name: str, ours: Side, theirs: Side, sizes: Sizes) -> tuple[float, 
         raise RunError(f"both sides of {name} must give the same plaintexts; they differ")
     our_seconds, their_seconds = [], []
     for _ in range(sizes.repetitions):
-        our_seconds.append(_cpu_seconds(lambda: ours.run(name, count)))
-        their_seconds.append(_cpu_seconds(lambda: theirs.run(name, count)))
+        our_seconds.append(cpu_seconds(lambda: ours.run(name, count)))
+        their_seconds.append(cpu_seconds(lambda: theirs.run(name, count)))
     return median(our_seconds), median(their_seconds)
 
 
-def _cpu_seconds(work: Callable[[], object]) -> float:
+def cpu_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start

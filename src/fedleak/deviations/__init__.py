@@ -10,7 +10,7 @@ DEVIATIONS: Registry[Deviation] = Registry(
     "deviation",
     [
         Entry("packed-products", "fedleak.deviations.packed_products:PackedProducts", ("algorithm-2",)),
-        Entry("divided-senders", "fedleak.deviations.divided_senders:DividedSenders"),
+        Entry("divided-senders", "fedleak.deviations.two_lists:DividedSenders"),
         Entry("reverse-sum", "fedleak.deviations.marked_rows:ReverseSum"),
         Entry("accelerated-steps", "fedleak.deviations.longer_steps:AcceleratedSteps", ("malicious-optimiser",)),
         Entry("claimed-columns", "fedleak.deviations.extra_columns:ClaimedColumns"),

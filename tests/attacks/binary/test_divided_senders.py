@@ -12,7 +12,7 @@ from fedleak.attacks.binary.divided_senders import opened_updates
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.errors import ProtocolError
-from fedleak.deviations.divided_senders import DividedSenders
+from fedleak.deviations.two_lists import DividedSenders
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.theory.divided_lists import DividedLists, low_threshold

@@ -197,9 +197,9 @@ class RowHolder(RowMember):
         try:
             actor.record(averaging.LOCAL_UPDATE, averaging.OWN_UPDATE, Array(self.masker.rounded(sent)))
             return (self.recovering or self.masker).mask(sent)
-        except PlaintextRangeError as error:
+        except PlaintextRangeError:
             self._check_course(sent, rate)
-            raise error
+            raise
 
     def _check_course(self, update: FloatArray, rate: float) -> None:
         """Where updates grow from round to round, the rate is what to change: steps on the quadratic loss shrink the
