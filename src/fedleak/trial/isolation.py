@@ -47,7 +47,9 @@ from fedleak.trial.wire import Kind, Request, Wire, described
 VIEWS = "fedleak-views-"
 SETTLED_SECONDS = 5
 ENDED_FIRST = "1000"
-KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK")
+# Which kernels do the arithmetic: with others, the last bits of a guess would not be those of this process.
+KERNELS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES")
+KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "FEDLEAK_TRACEBACK", *KERNELS)
 MAX_SENT_BYTES = 1 << 27  # of a view; a larger one never stands in memory as a whole
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # attempts use the other cores
 
