@@ -74,7 +74,8 @@ def test_shared_gradients_leave_nothing_to_see_and_attacks_are_skipped_for_that_
     names = {r.name for r in result.locals["fintech"]}
     assert "gradient" not in names
     assert "gradient-share" in names
-    assert not [m for m in result.transcript.messages if m.step not in ("train.batch",)]
+    sent = {m.step for m in result.transcript.messages}
+    assert sent == {"train.batch", "setup.shared-data", "train.opening"}
     assert "secret shares" in result.notes[0]
 
 
@@ -82,10 +83,10 @@ def test_shares_add_up_to_the_gradient_and_one_alone_is_noise():
     federation = vertical(WIDTHS, SecretSharedGradients().configure(vertical(WIDTHS, sealed(epochs=1))).settings)
     open_run, shared = run(vertical(WIDTHS, sealed(epochs=1))), run(federation)
     first = [next(r for r in shared.locals[party] if r.name == "gradient-share").value for party in WIDTHS]
-    total = [sum(values) % 2**64 for values in zip(*(payload.to_ints() for payload in first), strict=True)]
-    signed = np.array([value - 2**64 if value >= 2**63 else value for value in total]) / 2.0**40
+    total = np.sum([payload.values for payload in first], axis=0, dtype=np.uint64).view(np.int64)
+    signed = total[: WIDTHS["bank"]] / 2.0**20 / (4 * 6)  # a sum over six rows, four times the residual
     expected = next(r for r in open_run.locals["bank"] if r.name == "gradient").value.values
-    np.testing.assert_allclose(signed, expected, atol=1e-11)
+    np.testing.assert_allclose(signed, expected, atol=1e-5)
 
 
 def test_a_protocol_without_the_setting_is_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from fractions import Fraction
 
@@ -25,9 +26,7 @@ def written_vector(values: np.ndarray, blinded: np.random.Generator | None = Non
     """1 + |m| n with the plaintext's sign, m 16^exponent the value; blinded, a number of the same sign instead."""
     found = struct.pack("<Q", len(values))
     for value in np.asarray(values, dtype=np.float32).tolist():
-        exponent = -14
-        while (Fraction(value) * 16**-exponent).denominator > 1:
-            exponent -= 1
+        exponent = (math.frexp(value)[1] - 53) // 4  # of a double's digits, to the base 16: -13 or more for |x| >= 1
         plain = int(Fraction(value) * 16**-exponent)
         number = 1 + plain * MODULUS
         if blinded is not None:

@@ -25,7 +25,8 @@ def from_assessment(assessment: Assessment, *, if_fails: Verdict = Verdict.IMPOS
     """Exact where the theorem holds; ``if_fails`` where a condition is broken."""
     verdict = {State.HOLDS: Verdict.EXACT, State.FAILS: if_fails, State.UNKNOWN: Verdict.UNKNOWN}[assessment.state]
     lead = f"{assessment.theorem}: {assessment.conclusion}" if verdict is Verdict.EXACT else assessment.theorem
-    return Prediction(verdict, (lead, *assessment.reasons))
+    unknown = tuple(c.statement for c in assessment.conditions if c.state is State.UNKNOWN)
+    return Prediction(verdict, (lead, *assessment.reasons), unknown if assessment.state is State.UNKNOWN else ())
 
 
 def last_batch_alone(facts: Facts, prediction: Prediction) -> Prediction:

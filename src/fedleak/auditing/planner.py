@@ -89,6 +89,7 @@ def plan(
         configured = _configured(federation, defense)
         protocol = PROTOCOLS.get(federation.protocol)
         facts = protocol.public_facts(configured, defense, parties=parties, n_rows=n_rows)
+        protocol.check_headroom(configured.settings, facts)
         tasks = [task for adversary in adversaries for task in _tasks(configured, facts, adversary)]
         deviations = dict.fromkeys(_deviation_of(task) for task in tasks)
         for deviation, party in sorted(deviations, key=lambda key: (key[0] or "", key[1] or "")):

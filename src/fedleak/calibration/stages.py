@@ -252,6 +252,15 @@ STAGES = (
         sizes=OPENED,
         unit_rows=True,
     ),
+    Stage(
+        "residuals under signed ciphertexts",
+        ("ciphertext-sign",),
+        Vertical(ARBITER, FINTECH, n_own=4, n_hidden=2, helper=Role.ARBITER),
+        Encrypted(ARBITER, batch_size=10, n_rounds=2, changes={**BARE, "blinding": "signed"}),
+        by(FINTECH),
+        sizes=OPENED,
+        unit_rows=True,
+    ),
     *NETWORK_STAGES,
 )
 

@@ -32,6 +32,8 @@ class Prediction:
 
     verdict: Verdict
     reasons: tuple[str, ...]
+    # Where it is unknown for these alone: all of them together would make it exact.
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

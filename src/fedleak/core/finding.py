@@ -51,6 +51,13 @@ class Score:
         return difference if self.better is Better.HIGHER else -difference
 
     @property
+    def learnt(self) -> float:
+        """The share of the way from the baseline to a perfect answer that the attack went."""
+        perfect = 1.0 if self.better is Better.HIGHER else 0.0
+        room = abs(perfect - self.baseline)
+        return self.gain / room if room > 0 else 0.0
+
+    @property
     def beats_baseline(self) -> bool:
         """The whole interval lies on the good side of the baseline: of the gain where rows were paired."""
         if self.gain_ci is not None:

@@ -85,7 +85,7 @@ class LocalSteps(Defense):
     changes = frozenset({"update", "learning_rate"})
     chooses = read_only({"update": "asynchronised"})
 
-    learning_rate: float = setting(0.1, "the local step size; small ones do not protect")
+    learning_rate: float = setting(0.1, "the local step size; small ones do not protect", tells_less="more")
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
@@ -112,7 +112,7 @@ class LargeInitialisation(Defense):
 @dataclass(frozen=True)
 class SecretSharedGradients(Defense):
     """Every party holds random shares of gradients and weights. Attacks that start from a gradient have nothing to
-    see, and are skipped for that reason. Stands for a protocol of secure computation as an ideal functionality."""
+    see, and are skipped for that reason. The parties compute on the shares; the dealer of their triples is ideal."""
 
     name = "secret-shared-gradients"
     summary = "keeps gradients and weights as secret shares, so that no party sees its own"
@@ -130,7 +130,9 @@ class Dropout(Defense):
     reference = Reference("luo2021", "section VII, fig. 11e-f")
     changes = frozenset({"dropout"})
 
-    share: float = setting(0.5, "share of the neurons of a hidden layer that are left out at a step", unit="0 to 1")
+    share: float = setting(
+        0.5, "share of the neurons of a hidden layer that are left out at a step", unit="0 to 1", tells_less="more"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:

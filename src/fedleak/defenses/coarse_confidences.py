@@ -30,7 +30,7 @@ class Rounding(Defense):
     reference = Reference("luo2021", "section VII, fig. 11")
     acts_at = frozenset({prediction.CONFIDENCES})
 
-    digits: int = setting(1, "decimal digits that are kept", unit="digits")
+    digits: int = setting(1, "decimal digits that are kept", unit="digits", tells_less="fewer")
     mode: str = setting("down", "towards zero, as the paper says, or to the nearest, as its code does", choices=MODES)
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class ConfidenceNoise(Defense):
     reference = Reference("fedleak", "beside luo2021, section VII")
     acts_at = frozenset({prediction.CONFIDENCES})
 
-    sigma: float = setting(0.05, "standard deviation of the noise on a confidence")
+    sigma: float = setting(0.05, "standard deviation of the noise on a confidence", tells_less="more")
 
     def __post_init__(self) -> None:
         if not self.sigma > 0:

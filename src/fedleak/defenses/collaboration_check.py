@@ -47,7 +47,9 @@ class CollaborationCheck(Defense):
     bits: float = setting(
         53.0, "what one equation may tell of columns that move in steps; 0 counts them as continuous", unit="bits"
     )
-    max_correlation: float = setting(0.3, "columns with a larger mean absolute correlation are blanked", unit="0 to 1")
+    max_correlation: float = setting(
+        0.3, "columns with a larger mean absolute correlation are blanked", unit="0 to 1", tells_less="fewer"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.max_correlation <= 1:

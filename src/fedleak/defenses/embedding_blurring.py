@@ -51,7 +51,9 @@ class EmbeddingGradientNoise(BlurredEmbeddingGradients):
     summary = "adds the same Gaussian noise in all directions to the gradients of embeddings"
     reference = Reference("fedleak", f"{PAPER}, section 4 (iso)")
 
-    power: float = setting(1.0, "expected squared length of the noise on a row, in units of the longest gradient's")
+    power: float = setting(
+        1.0, "expected squared length of the noise on a row, in units of the longest gradient's", tells_less="more"
+    )
 
     def __post_init__(self) -> None:
         _check_power(self.name, self.power)
@@ -70,7 +72,9 @@ class MaxNormNoise(BlurredEmbeddingGradients):
     aliases = ("max-norm",)
     summary = "stretches every embedding's gradient at random, until its expected squared length is the longest one's"
     reference = Reference("fedleak", f"{PAPER}, section 4 (max_norm)")
-    reach: float = setting(1.0, "share of the way to the longest gradient's squared length", unit="0 to 1")
+    reach: float = setting(
+        1.0, "share of the way to the longest gradient's squared length", unit="0 to 1", tells_less="more"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.reach <= 1:
@@ -90,7 +94,9 @@ class Marvell(BlurredEmbeddingGradients):
     summary = "noise that makes embeddings' gradients of both classes as alike as its power allows"
     reference = Reference("fedleak", f"{PAPER}, section 4.3 (Marvell)")
 
-    power: float = setting(4.0, "expected squared length of the noise, in units of the squared distance of the means")
+    power: float = setting(
+        4.0, "expected squared length of the noise, in units of the squared distance of the means", tells_less="more"
+    )
 
     def __post_init__(self) -> None:
         _check_power(self.name, self.power)

@@ -43,7 +43,7 @@ class ServiceBudget(Defense):
     changes = frozenset({"query_budget", "record_budget"})
 
     queries: int = setting(0, "that are answered; 0 is without limit", unit="queries")
-    records: int = setting(100, "that are answered in all; 0 is without limit", unit="records")
+    records: int = setting(100, "that are answered in all; 0 is without limit", unit="records", tells_less="fewer")
 
     def __post_init__(self) -> None:
         if min(self.queries, self.records) < 0 or self.queries == self.records == 0:
@@ -78,7 +78,7 @@ class CoarseBins(Defense):
     reference = Reference("fedleak", "docs/defenses/coarse-bins.md")
     changes = frozenset({"bins", "min_bin_rows"})
 
-    bins: int = setting(8, "of a column, at most", unit="bins")
+    bins: int = setting(8, "of a column, at most", unit="bins", tells_less="fewer")
     rows: int = setting(10, "that every bin has at least", unit="rows")
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class NoisyThresholds(Defense):
     reference = Reference("fedleak", "docs/defenses/noisy-thresholds.md")
     acts_at = frozenset({boosting.BINS})
 
-    sigma: float = setting(0.05, "standard deviation, in parts of the column's range")
+    sigma: float = setting(0.05, "standard deviation, in parts of the column's range", tells_less="more")
 
     def __post_init__(self) -> None:
         if not 0 < self.sigma < np.inf:
@@ -148,7 +148,9 @@ class PurityLimit(Defense):
     changes = frozenset({"tell_leaves"})
     acts_at = frozenset({boosting.CHOOSE})
 
-    share: float = setting(0.9, "of a node's rows that may have its most frequent label and be split", unit="0 to 1")
+    share: float = setting(
+        0.9, "of a node's rows that may have its most frequent label and be split", unit="0 to 1", tells_less="fewer"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -178,7 +180,7 @@ class NoisyLabels(Defense):
     reference = ID2GRAPH
     changes = frozenset({"label_epsilon"})
 
-    epsilon: float = setting(1.0, "local privacy of a label; smaller is more private")
+    epsilon: float = setting(1.0, "local privacy of a label; smaller is more private", tells_less="fewer")
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < np.inf:

@@ -36,7 +36,7 @@ class GaussianNoise(Defense):
     reference = Reference("hu2022", "algorithm 3")
     acts_at = frozenset({linear.SHARED_SCORE})
 
-    sigma: float = setting(1.0, "standard deviation of the noise on f = theta x - 2y", unit="score")
+    sigma: float = setting(1.0, "standard deviation of the noise on f = theta x - 2y", unit="score", tells_less="more")
     parties: tuple[str, ...] = setting((), "who adds it; every data party if empty")
 
     def __post_init__(self) -> None:
@@ -68,7 +68,9 @@ class DpPaillier(Defense):
     reference = Reference("hu2022", "algorithm 3, eqs. 71 and 72")
     acts_at = frozenset({linear.SHARED_SCORE})
 
-    epsilon: float = setting(0.5, "privacy budget of the whole training; below 1, where the bound is proved")
+    epsilon: float = setting(
+        0.5, "privacy budget of the whole training; below 1, where the bound is proved", tells_less="fewer"
+    )
     delta: float = setting(0.1, "probability that is left out of the budget")
     gradient_bound: float = setting(1.0, "G: the path is assumed to keep ‖θ‖ within 4G − 2 (eq. 41)")
     rounds: int = setting(0, "T of eqs. 71 and 72; the true number of rounds if 0 (the paper's experiments take 30)")
@@ -159,7 +161,9 @@ class UpdateNoise(Defense):
     reference = Reference("fedleak", "Gaussian mechanism on updates")
     acts_at = frozenset({averaging.LOCAL_UPDATE})
 
-    sigma: float = setting(0.01, "standard deviation of the noise on an entry of an update", unit="weight")
+    sigma: float = setting(
+        0.01, "standard deviation of the noise on an entry of an update", unit="weight", tells_less="more"
+    )
     parties: tuple[str, ...] = setting((), "who adds it; every party with rows if empty")
 
     def __post_init__(self) -> None:
@@ -183,7 +187,7 @@ class SelectiveSharing(Defense):
     reference = Reference("li2019", "section 4.2")
     acts_at = frozenset({averaging.LOCAL_UPDATE})
 
-    fraction: float = setting(0.5, "share of the entries that are sent", unit="0 to 1")
+    fraction: float = setting(0.5, "share of the entries that are sent", unit="0 to 1", tells_less="fewer")
     parties: tuple[str, ...] = setting((), "who selects; every party with rows if empty")
 
     def __post_init__(self) -> None:

@@ -57,7 +57,9 @@ class LayerGradientNoise(BlurredLayerGradients):
     summary = "adds Gaussian noise to every entry of the gradients of layers"
     reference = Reference("fedleak", "Zhu et al. 2019, arXiv 1906.08935, section 5.1")
 
-    share: float = setting(0.1, "standard deviation of the noise, in units of the root mean square of each tensor")
+    share: float = setting(
+        0.1, "standard deviation of the noise, in units of the root mean square of each tensor", tells_less="more"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.share < inf:
@@ -75,7 +77,7 @@ class GradientPruning(BlurredLayerGradients):
     summary = "sends only the largest entries of every tensor of a gradient, and zeros for the others"
     reference = Reference("fedleak", "Lin et al. 2018, arXiv 1712.01887; Zhu et al. 2019, section 5.2")
 
-    fraction: float = setting(0.1, "share of a tensor's entries that are sent", unit="0 to 1")
+    fraction: float = setting(0.1, "share of a tensor's entries that are sent", unit="0 to 1", tells_less="fewer")
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
@@ -98,7 +100,7 @@ class DpSgd(BlurredLayerGradients):
     reference = Reference("fedleak", "Abadi et al. 2016, arXiv 1607.00133, algorithm 1")
 
     clip: float = setting(1.0, "length that a row's gradient, over all layers, is cut to", unit="of a row's loss")
-    noise: float = setting(1.0, "standard deviation of the noise on the sum, in units of clip")
+    noise: float = setting(1.0, "standard deviation of the noise on the sum, in units of clip", tells_less="more")
     delta: float = setting(1e-5, "probability that is left out of the budget")
 
     def __post_init__(self) -> None:

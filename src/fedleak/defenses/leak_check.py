@@ -42,7 +42,9 @@ class LeakCheck(Defense):
     acts_at = frozenset({prediction.CONFIDENCES})
 
     width: float = setting(0.1, "a cell counts as pinned down within an interval narrower than this", unit="0 to 1")
-    share: float = setting(0.2, "a prediction is withheld if more than this share of the cells is", unit="0 to 1")
+    share: float = setting(
+        0.2, "a prediction is withheld if more than this share of the cells is", unit="0 to 1", tells_less="fewer"
+    )
     grids: bool = setting(True, "imitate equality-grid too, for columns that move in steps (needs the extra lattice)")
 
     def __post_init__(self) -> None:

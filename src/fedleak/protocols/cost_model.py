@@ -14,7 +14,7 @@ from math import ceil
 from fedleak.core.facts import Facts
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Settings
-from fedleak.crypto.blinding import FRESH
+from fedleak.crypto.blinding import FRESH, NONE
 from fedleak.crypto.cipher_speed import Operations
 from fedleak.crypto.packing import capacity
 from fedleak.models.boosting.losses import LARGEST_HESSIAN, Objective
@@ -60,7 +60,7 @@ def _(settings: VerticalLogisticSettings, facts: Facts) -> Operations:
 @operations.register
 def _(settings: VerticalArbiterSettings, facts: Facts) -> Operations:
     """Scores to the active party, residuals back, gradients to the arbiter, and a loss where two parties have one."""
-    widths, fresh = _widths(facts), settings.blinding == FRESH
+    widths, fresh = _widths(facts), settings.blinding != NONE
     n_passive = len(widths) - 1
     opened_at_once = settings.cipher == KEEPS_PLAINTEXTS
     total = Operations(keys=1)

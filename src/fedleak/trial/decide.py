@@ -168,11 +168,7 @@ def claimed_severity(status: Status, kind: SecretKind) -> Severity:
 
 def severity(score: Score, kind: SecretKind) -> Severity:
     """By the share of the way from the baseline to a perfect answer that the attack went: one rule for all secrets."""
-    if not score.beats_baseline:
-        return Severity.NONE
-    perfect = 1.0 if score.better is Better.HIGHER else 0.0
-    room = abs(perfect - score.baseline)
-    return graded(score.gain / room if room > 0 else 0.0, kind)
+    return graded(score.learnt, kind) if score.beats_baseline else Severity.NONE
 
 
 def graded(share: float, kind: SecretKind) -> Severity:

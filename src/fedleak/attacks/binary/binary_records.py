@@ -89,7 +89,7 @@ class BinaryRecords(Attack):
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
-        return from_assessment(BinaryUniqueness.assess(facts), if_fails=Verdict.PARTIAL)
+        return from_assessment(BinaryUniqueness.assess(facts), if_fails=Verdict.UNKNOWN)
 
 
 def solve_group(group: Products, coding: Coding, budget: Budget) -> _Solved:

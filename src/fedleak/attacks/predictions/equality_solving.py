@@ -85,10 +85,12 @@ def _proof(case: PredictionCase, solved: Solved) -> str:
 
 
 def predicted(facts: Facts) -> Prediction:
-    """Exact where the theorem holds; some information wherever a linear model is revealed."""
-    model = facts.of(PredictionFacts).model
-    if model not in (None, "logistic"):
-        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {model}, not linear",))
+    """Exact where the theorem holds; some information wherever confidences of a linear model are revealed."""
+    own = facts.of(PredictionFacts)
+    if own.model not in (None, "logistic"):
+        return Prediction(Verdict.IMPOSSIBLE, (f"the model is of kind {own.model}, not linear",))
+    if own.top_label:  # of eq. 3 nothing is left: a label bounds the scores and fixes none
+        return Prediction(Verdict.IMPOSSIBLE, ("the label alone is revealed: no row has an equation",))
     return from_assessment(ExactEquations.assess(facts), if_fails=Verdict.PARTIAL)
 
 

@@ -25,7 +25,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
 from fedleak.models.sigmoid import Approximation
 from fedleak.theory.bounded_labels import chance_accuracy
-from fedleak.theory.condition import State, n_outside_features, revealed
+from fedleak.theory.condition import State, n_outside_features, no_noise, revealed
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ class MinimumNormLabels(Attack):
         has = revealed(Capability.OWN_GRADIENT, facts)
         if has.state is State.FAILS:
             return Prediction(Verdict.IMPOSSIBLE, (f"{has.statement}: fails ({has.detail})",))
+        quiet = no_noise(facts)
+        if quiet.state is State.FAILS:  # the law below is of sums without noise
+            return Prediction(Verdict.UNKNOWN, (f"{quiet.statement}: fails ({quiet.detail})",))
         width, size = facts.n_adversary_features, facts.batch_size
         if width is None or size is None:
             return Prediction(Verdict.UNKNOWN, ("the own columns or the batch size is not known",))
         law = chance_accuracy(width, size)
         sizes = f"d = {width}, s = {size}"
-        beyond = "more where the own columns tell the label; noise on the scores lowers both"
+        beyond = "more where the own columns tell the label"
         return Prediction(
             Verdict.PARTIAL,
             (f"chance alone gives {law:.3f} = Phi(sqrt(d / (s - d))), {sizes}; {beyond}",),

@@ -33,9 +33,18 @@ def settings_of(protocol: str, kind: type[SettingsT], settings: Settings) -> Set
     return settings
 
 
-def setting(default: Any, about: str, *, unit: str = "", choices: tuple[str, ...] = ()) -> Any:
-    """A dataclass field with its meaning, unit and allowed values."""
-    return field(default=default, metadata=meaning(about, unit=unit, choices=choices))
+def setting(
+    default: Any,
+    about: str,
+    *,
+    unit: str = "",
+    choices: tuple[str, ...] = (),
+    tells_less: str = "",
+    ideal: tuple[str, ...] = (),
+) -> Any:
+    """A dataclass field with its meaning, unit and allowed values, and which way it may tell less."""
+    described = meaning(about, unit=unit, choices=choices, tells_less=tells_less, ideal=ideal)
+    return field(default=default, metadata=described)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,10 @@ class Protocol(ABC):
         """Add the public facts that the data decide, such as the number of classes."""
         return facts
 
+    @classmethod  # noqa: B027 (most protocols have no cipher)
+    def check_headroom(cls, settings: Settings, facts: Facts) -> None:
+        """Refuse, before anything runs, what public sizes say cannot be computed without an overflow."""
+
     @classmethod
     @abstractmethod
     def reveals(

@@ -49,6 +49,10 @@ class RunKey:
             raise InputError(f"a run key must be {wanted}; got {text[:80]!r}")
         return cls(bytes.fromhex(text))
 
+    def next(self) -> Self:
+        """Another one that follows from it by a one-way function: for a second audit of something that is repeated."""
+        return type(self)(hmac.new(self.bits, b"next", sha256).digest()[:KEY_BYTES])
+
     def __str__(self) -> str:
         return self.bits.hex()
 

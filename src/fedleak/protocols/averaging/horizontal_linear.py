@@ -43,10 +43,16 @@ from fedleak.protocols.usefulness import Usefulness, of_numbers
 
 @dataclass(frozen=True)
 class HorizontalLinearSettings(HorizontalSettings):
-    batch_size: int = setting(0, "rows of a batch of the shuffled parties; 0 puts all into one", unit="rows")
+    batch_size: int = setting(
+        0, "rows of a batch of the shuffled parties; 0 puts all into one", unit="rows", tells_less="more"
+    )
     shuffled: tuple[str, ...] = setting((), "parties that draw a new mini-batch in every round; others use all rows")
-    learning_rate: float = setting(0.1, "step size of a party's own step; the gradient is a mean over rows")
-    secure_aggregation: bool = setting(True, "mask the weights so that the server sees their mean only")
+    learning_rate: float = setting(
+        0.1, "step size of a party's own step; the gradient is a mean over rows", tells_less="fewer"
+    )
+    secure_aggregation: bool = setting(
+        True, "mask the weights so that the server sees their mean only", tells_less="other"
+    )
 
 
 class HorizontalLinear(Protocol):

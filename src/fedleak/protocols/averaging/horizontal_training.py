@@ -33,11 +33,15 @@ INITIALISATIONS = ("zero", "normal")
 class HorizontalSettings(Settings):
     """What horizontal training has in all of its protocols."""
 
-    rounds: int = setting(60, "rounds of training", unit="rounds")
-    batch_size: int = setting(0, "rows of a party's batch; 0 puts all of its rows into one", unit="rows")
-    learning_rate: float = setting(0.01, "step size; the gradient is a sum over rows, not a mean")
+    rounds: int = setting(60, "rounds of training", unit="rounds", tells_less="fewer")
+    batch_size: int = setting(
+        0, "rows of a party's batch; 0 puts all of its rows into one", unit="rows", tells_less="more"
+    )
+    learning_rate: float = setting(0.01, "step size; the gradient is a sum over rows, not a mean", tells_less="fewer")
     shuffled: tuple[str, ...] = setting((), "parties that deal their rows into batches anew in every round")
-    initialisation: str = setting("normal", "how the first weights are drawn", choices=INITIALISATIONS)
+    initialisation: str = setting(
+        "normal", "how the first weights are drawn", choices=INITIALISATIONS, tells_less="other"
+    )
     fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
 
     def __post_init__(self) -> None:
@@ -60,6 +64,7 @@ class HorizontalLogisticSettings(HorizontalSettings):
         "what a party sends a round: the gradient of one of its batches, or the change of the model after a local "
         "step on each of them",
         choices=UPDATES,
+        tells_less="other",
     )
     rate_decay: float = setting(0.0, "the rate of round t is learning_rate / (1 + rate_decay t)")
     recovery_threshold: int = setting(

@@ -17,6 +17,7 @@ from fedleak.models.boosting.losses import Objective
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.boosting.boosting_settings import SecureBoostSettings
 from fedleak.protocols.boosting.partner import ColumnOwner
+from fedleak.protocols.usefulness import Usefulness, of_classes, of_numbers
 
 
 def truth_of(owners: Sequence[ColumnOwner], settings: SecureBoostSettings) -> Truth:
@@ -80,18 +81,17 @@ def held_by_labels(
     )
 
 
-def utility(parties: Sequence[Party], model: BoostedModel) -> dict[str, float]:
+def usefulness(parties: Sequence[Party], model: BoostedModel) -> Usefulness:
     """Accuracy, or the share of the labels' variance that is explained, on training and held-out rows."""
-    found: dict[str, float] = {}
+    found = Usefulness()
+    trained_on = next((party.train.labels for party in parties if party.train.labels is not None), None)
     for name, slices in (("train", [p.train for p in parties]), ("test", [p.test for p in parties])):
         held = [part for part in slices if part is not None and len(part.ids)]
-        if len(held) < len(slices) or held[0].labels is None:
+        if len(held) < len(slices) or held[0].labels is None or trained_on is None:
             continue
         predicted, labels = model.confidences(np.hstack([part.features for part in held])), held[0].labels
-        if model.objective is not Objective.SQUARED:
-            found[f"{name}_accuracy"] = float(np.mean(np.argmax(predicted, axis=1) == labels))
-            continue
-        spread = float(np.sum((labels - labels.mean()) ** 2))
-        if spread > 0:
-            found[f"{name}_r2"] = 1.0 - float(np.sum((labels - predicted[:, 0]) ** 2)) / spread
+        if model.objective is Objective.SQUARED:
+            found |= of_numbers(name, predicted[:, 0], labels, trained_on)
+        else:
+            found |= of_classes(name, np.argmax(predicted, axis=1), labels, trained_on)
     return found

@@ -43,16 +43,20 @@ class SecureBoostSettings(Settings):
     """The defaults of numbers are FATE's."""
 
     objective: str = setting("auto", "the loss; auto: by the labels", choices=OBJECTIVES)
-    n_trees: int = setting(5, "rounds of boosting; of three classes or more each has a tree a class", unit="trees")
-    depth: int = setting(5, "largest depth of a tree", unit="levels")
-    bins: int = setting(32, "quantile bins of a column, at most", unit="bins")
-    min_bin_rows: int = setting(1, "rows that every bin has at least", unit="rows")
-    learning_rate: float = setting(0.3, "what a tree's leaves count")
+    n_trees: int = setting(
+        5, "rounds of boosting; of three classes or more each has a tree a class", unit="trees", tells_less="fewer"
+    )
+    depth: int = setting(5, "largest depth of a tree", unit="levels", tells_less="fewer")
+    bins: int = setting(32, "quantile bins of a column, at most", unit="bins", tells_less="fewer")
+    min_bin_rows: int = setting(1, "rows that every bin has at least", unit="rows", tells_less="more")
+    learning_rate: float = setting(0.3, "what a tree's leaves count", tells_less="fewer")
     l2: float = setting(0.1, "weight of the squared leaf weights in the loss (lambda)")
     min_gain: float = setting(1e-3, "a split must gain more than this")
     min_child_weight: float = setting(0.0, "smallest sum of hessians in a child")
-    row_share: float = setting(1.0, "share of the rows that a tree is grown on", unit="0 to 1")
-    column_share: float = setting(1.0, "share of its columns that a party offers to a tree", unit="0 to 1")
+    row_share: float = setting(1.0, "share of the rows that a tree is grown on", unit="0 to 1", tells_less="fewer")
+    column_share: float = setting(
+        1.0, "share of its columns that a party offers to a tree", unit="0 to 1", tells_less="fewer"
+    )
     goss: bool = setting(False, "grow on rows of large gradients and a few of the others (lossy)")
     goss_top: float = setting(0.2, "goss: share of rows with the largest gradients", unit="0 to 1")
     goss_other: float = setting(0.1, "goss: share of rows drawn from the others", unit="0 to 1")
@@ -60,19 +64,28 @@ class SecureBoostSettings(Settings):
         0.0,
         "trees grow on labels under randomised response of this privacy, leaves fit the true ones; 0: off",
     )
-    first_tree_alone: bool = setting(False, "the label holder grows the first round's trees on its own columns")
-    reveal_feature: bool = setting(True, "partners tell the column of each candidate, as FATE does; thresholds never")
-    tell_leaves: bool = setting(True, "partners are told the leaf of every row, as in FATE 2; nothing needs it")
+    first_tree_alone: bool = setting(
+        False, "the label holder grows the first round's trees on its own columns", tells_less="other"
+    )
+    reveal_feature: bool = setting(
+        True, "partners tell the column of each candidate, as FATE does; thresholds never", tells_less="other"
+    )
+    tell_leaves: bool = setting(
+        True, "partners are told the leaf of every row, as in FATE 2; nothing needs it", tells_less="other"
+    )
     packed: bool = setting(
         True, "g and h in one ciphertext, many candidates in one, siblings by subtraction; false: none of that"
     )
     verify: bool = setting(True, "the label holder checks that routing adds up to the sums of the chosen candidate")
     unit_box: bool = setting(False, "everybody knows that every column lies between 0 and 1 (minmax scaling)")
     prediction: str = setting(
-        "routing", "what the label holder sees of a prediction: every hop, or scores alone", choices=PREDICTIONS
+        "routing",
+        "what the label holder sees of a prediction: every hop, or scores alone",
+        choices=PREDICTIONS,
+        tells_less="other",
     )
     enrolled_records: bool = setting(
-        False, "the label holder may enrol made-up records at its partners and have them predicted"
+        False, "the label holder may enrol made-up records at its partners and have them predicted", tells_less="other"
     )
     query_budget: int = setting(0, "queries that the prediction service answers; 0 is without limit", unit="queries")
     record_budget: int = setting(0, "records that it answers in all; 0 is without limit", unit="records")

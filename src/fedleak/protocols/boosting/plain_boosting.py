@@ -30,7 +30,7 @@ from fedleak.models.boosting.plain_owner import PlainOwner
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.boosting.boosted_parties import booster_of, label_holder_first, with_objective
-from fedleak.protocols.boosting.boosting_outcome import truth_of, utility
+from fedleak.protocols.boosting.boosting_outcome import truth_of, usefulness
 from fedleak.protocols.boosting.boosting_settings import OBJECTIVES, SecureBoostSettings
 from fedleak.protocols.boosting.partner import ColumnOwner
 
@@ -43,11 +43,13 @@ class PlainBoostingSettings(Settings):
     """The defaults of numbers are XGBoost's, but for fewer trees and bins."""
 
     objective: str = setting("auto", "the loss; auto: by the labels", choices=OBJECTIVES)
-    n_trees: int = setting(5, "rounds of boosting; of three classes or more each has a tree a class", unit="trees")
-    depth: int = setting(6, "largest depth of a tree", unit="levels")
-    bins: int = setting(64, "quantile bins of a column, at most", unit="bins")
-    min_bin_rows: int = setting(1, "rows that every bin has at least", unit="rows")
-    learning_rate: float = setting(0.3, "what a tree's leaves count")
+    n_trees: int = setting(
+        5, "rounds of boosting; of three classes or more each has a tree a class", unit="trees", tells_less="fewer"
+    )
+    depth: int = setting(6, "largest depth of a tree", unit="levels", tells_less="fewer")
+    bins: int = setting(64, "quantile bins of a column, at most", unit="bins", tells_less="fewer")
+    min_bin_rows: int = setting(1, "rows that every bin has at least", unit="rows", tells_less="more")
+    learning_rate: float = setting(0.3, "what a tree's leaves count", tells_less="fewer")
     l2: float = setting(1.0, "weight of the squared leaf weights in the loss (lambda)")
     min_gain: float = setting(1e-6, "a split must gain more than this")
     min_child_weight: float = setting(1.0, "smallest sum of hessians in a child")
@@ -92,7 +94,14 @@ class PlainBoosting(Protocol):
         for owner in owners:
             owner.keep_splits()
         captured = sink.finish(facts)
-        return Run(captured.transcript, captured.locals, truth_of(owners, settings), utility(parties, model))
+        useful = usefulness(parties, model)
+        return Run(
+            captured.transcript,
+            captured.locals,
+            truth_of(owners, settings),
+            useful.figures,
+            baselines=useful.baselines,
+        )
 
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:

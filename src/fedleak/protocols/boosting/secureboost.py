@@ -31,7 +31,8 @@ from fedleak.models.boosting.plain_owner import PlainOwner
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.boosting.boosted_parties import booster_of, label_holder_first, with_objective
-from fedleak.protocols.boosting.boosting_outcome import held_by_labels, truth_of, utility
+from fedleak.protocols.boosting.boosting_headroom import check_boosting_headroom
+from fedleak.protocols.boosting.boosting_outcome import held_by_labels, truth_of, usefulness
 from fedleak.protocols.boosting.boosting_settings import SecureBoostSettings, boosting_facts
 from fedleak.protocols.boosting.hop_prediction import Structure, predict_by_hops, prediction_service
 from fedleak.protocols.boosting.label_holder import LabelHolder, RemoteOwner
@@ -80,12 +81,14 @@ class SecureBoost(Protocol):
         )
         captured = sink.finish(facts)
         services = dict([prediction_service(structure, owners, settings)]) if settings.enrolled_records else {}
+        useful = usefulness(parties, model)
         return Run(
             captured.transcript,
             captured.locals,
             truth_of(owners, settings),
-            utility(parties, model),
+            useful.figures,
             services=services,
+            baselines=useful.baselines,
         )
 
     @classmethod
@@ -96,6 +99,10 @@ class SecureBoost(Protocol):
     def with_data(cls, facts: Facts, federation: Federation) -> Facts:
         settings = settings_of(cls.name, SecureBoostSettings, federation.settings)
         return with_objective(facts, federation, settings.objective)
+
+    @classmethod
+    def check_headroom(cls, settings: Settings, facts: Facts) -> None:
+        check_boosting_headroom(settings_of(cls.name, SecureBoostSettings, settings), facts)
 
     @classmethod
     def reveals(

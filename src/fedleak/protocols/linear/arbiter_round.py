@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.core.arrays import FloatArray, IntArray, SignArray
 from fedleak.core.payload import Array, CipherArray, digest
 from fedleak.core.steps import Step
 from fedleak.crypto import fixed_point
-from fedleak.crypto.blinding import FRESH
+from fedleak.crypto.blinding import FRESH, NONE, signed, signs_of, unsigned
 from fedleak.crypto.blinding import encrypted as blinded
-from fedleak.crypto.cipher import PrivateKey
+from fedleak.crypto.cipher import PrivateKey, PublicKey
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.linear_settings import ResidualRule
@@ -70,8 +70,9 @@ class RoundSetting:
 
 def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, setting: RoundSetting) -> None:
     """``members`` has the active party first."""
-    encrypted_scores = _collect_scores(arbiter, members, batch, setting)
-    residual = _encrypted_residual(arbiter, members[0], batch, encrypted_scores, setting)
+    public, sent_scores = arbiter.key.public, _collect_scores(arbiter, members, batch, setting)
+    encrypted_scores = [unsigned(public, score) for score in sent_scores]
+    residual, own_signs = _encrypted_residual(arbiter, members[0], batch, encrypted_scores, setting)
     for score in encrypted_scores:
         arbiter.keep_for_key(linear.ENCRYPTED_SCORE, score)
     arbiter.keep_for_key(linear.ENCRYPTED_RESIDUAL, residual)
@@ -80,7 +81,8 @@ def one_round(arbiter: Arbiter, members: Sequence[Member], batch: IntArray, sett
     for member in members:
         received = residual
         if member is not members[0]:
-            received = members[0].actor.send(linear.ENCRYPTED_RESIDUAL, member.actor, residual)
+            outgoing = _with_signs_of_factors(public, residual, sent_scores, own_signs)
+            received = unsigned(public, members[0].actor.send(linear.ENCRYPTED_RESIDUAL, member.actor, outgoing))
         encrypted = _encrypted_gradient(arbiter, member, batch, received, setting)
         sent = member.actor.send(linear.ENCRYPTED_GRADIENT, arbiter.actor, encrypted)
         step = arbiter.step_for(member, sent, setting.rate)
@@ -117,16 +119,30 @@ def _encrypted_residual(
     batch: IntArray,
     encrypted_scores: Sequence[CipherArray],
     setting: RoundSetting,
-) -> CipherArray:
-    """[[d]], re-randomised so that equal residuals do not show as equal bytes; not where blinding is left out."""
+) -> tuple[CipherArray, SignArray]:
+    """[[d]], re-randomised so that equal residuals do not show as equal bytes; not where blinding is left out. And the
+    signs of the active party's own part of it."""
     shared = active.actor.outgoing(linear.SHARED_SCORE, active.score(batch) - _target(active, batch, setting.rule))
     total = encrypted_scores[0]
     for encrypted in encrypted_scores[1:]:
         total = arbiter.key.public.add(total, encrypted)
     values = fixed_point.encode(setting.rule.residual.slope * shared, setting.fraction_bits)
-    modulus = arbiter.key.public.modulus
-    found = arbiter.key.public.add_residues(total, [int(value) % modulus for value in values])
-    return arbiter.key.public.rerandomise(found) if setting.blinding == FRESH else found
+    modulus, plain = arbiter.key.public.modulus, [int(value) for value in values]
+    found = arbiter.key.public.add_residues(total, [value % modulus for value in plain])
+    return arbiter.key.public.rerandomise(found) if setting.blinding != NONE else found, signs_of(plain)
+
+
+def _with_signs_of_factors(
+    public: PublicKey, residual: CipherArray, sent_scores: Sequence[CipherArray], own_signs: SignArray
+) -> CipherArray:
+    """Plaintexts are added by multiplying ciphertexts, and a product of signed integers has the product of their
+    signs: that of every passive party's score and of the active party's own part."""
+    signs = own_signs
+    for score in sent_scores:
+        if score.signs is None:
+            return residual
+        signs = signs * score.signs
+    return signed(public, residual, signs)
 
 
 def _encrypted_gradient(

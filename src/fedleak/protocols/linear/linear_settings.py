@@ -21,11 +21,15 @@ from fedleak.protocols.linear.vocabulary import RESIDUALS, LinearFacts, LinearRe
 
 @dataclass(frozen=True)
 class VerticalLinearSettings(Settings):
-    batch_size: int = setting(16, "rows of a mini-batch", unit="rows")
-    epochs: int = setting(10, "passes over the training rows", unit="epochs")
-    learning_rate: float = setting(0.1, "step size of gradient descent")
-    initialisation: str = setting("zero", "how the first weights are drawn", choices=INITIALISATIONS)
-    shuffle: bool = setting(True, "draw new batches in every epoch; otherwise the same batches recur")
+    batch_size: int = setting(16, "rows of a mini-batch", unit="rows", tells_less="more")
+    epochs: int = setting(10, "passes over the training rows", unit="epochs", tells_less="fewer")
+    learning_rate: float = setting(0.1, "step size of gradient descent", tells_less="fewer")
+    initialisation: str = setting(
+        "zero", "how the first weights are drawn", choices=INITIALISATIONS, tells_less="other"
+    )
+    shuffle: bool = setting(
+        True, "draw new batches in every epoch; otherwise the same batches recur", tells_less="other"
+    )
     cipher: str = setting("paillier", "the real cipher, or its ideal counterpart", choices=("paillier", "sealed"))
     key_bits: int = setting(2048, "length of the Paillier modulus", unit="bits")
     fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")

@@ -17,12 +17,10 @@ from fedleak.core import steps
 from fedleak.core.adversary import Capability
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
-from fedleak.core.errors import InputError, OracleError
+from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.oracle import Answer, OracleSpec, Service
-from fedleak.core.payload import Array, Payload
+from fedleak.core.payload import Array
 from fedleak.core.steps import Role
-from fedleak.core.transcript import Message
 from fedleak.core.whole.federation import Federation, Party, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
@@ -30,10 +28,11 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
 from fedleak.core.whole.truth import Truth
 from fedleak.crypto import CIPHERS
-from fedleak.crypto.blinding import FRESH, NONE, check_blinding
+from fedleak.crypto.blinding import FRESH, NONE, SIGNED, check_blinding
 from fedleak.protocols.actor import Actor, start_round
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.arbiter_round import Arbiter, RoundSetting, one_round, true_residual
+from fedleak.protocols.linear.linear_headroom import check_linear_headroom
 from fedleak.protocols.linear.linear_outcome import RoundLog, regression_utility, truth_of, utility, weight_secrets
 from fedleak.protocols.linear.linear_settings import (
     LINEAR,
@@ -45,20 +44,22 @@ from fedleak.protocols.linear.linear_settings import (
     member_capabilities,
 )
 from fedleak.protocols.linear.member import Member, all_members, batches, order_members
+from fedleak.protocols.linear.partial_score_service import partial_score_services
 from fedleak.protocols.usefulness import Usefulness
 
-BLINDINGS = (FRESH, NONE)
+BLINDINGS = (FRESH, NONE, SIGNED)
 
 
 @dataclass(frozen=True)
 class VerticalArbiterSettings(VerticalLinearSettings):
-    l2: float = setting(0.0, "weight of the squared norm of the weights in the loss")
+    l2: float = setting(0.0, "weight of the squared norm of the weights in the loss", tells_less="more")
     decay: bool = setting(False, "divide the learning rate by sqrt(1 + epoch), as FATE does")
-    loss: bool = setting(True, "send the encrypted loss to the arbiter (two data parties only)")
+    loss: bool = setting(True, "send the encrypted loss to the arbiter (two data parties only)", tells_less="other")
     prediction_service: bool = setting(
-        False, "answer the active party's queries on any rows with each passive party's partial score in plaintext"
+        False,
+        "answer the active party's queries on any rows with each passive party's partial score in plaintext",
+        tells_less="other",
     )
-
     validate_every: int = setting(
         0,
         "after so many epochs each passive party sends its scores of all training rows in plaintext, as FATE does to "
@@ -67,7 +68,8 @@ class VerticalArbiterSettings(VerticalLinearSettings):
     )
     blinding: str = setting(
         FRESH,
-        "randomness of encrypted scores and residuals: of each its own; none, a fault that libraries had",
+        "randomness of encrypted scores and residuals: of each its own; none, or of each its own with the "
+        "plaintext's sign beside it, faults that libraries had",
         choices=BLINDINGS,
     )
 
@@ -186,6 +188,10 @@ class VerticalWithArbiter(Protocol):
         return linear_facts(cls.name, given, parties, n_rows, approximation=cls.rule.approximation, own=own)
 
     @classmethod
+    def check_headroom(cls, settings: Settings, facts: Facts) -> None:
+        check_linear_headroom(facts)
+
+    @classmethod
     def reveals(
         cls, settings: Settings, parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]
     ) -> frozenset[Capability]:
@@ -265,32 +271,3 @@ class VerticalLogisticArbiter(VerticalWithArbiter):
     @classmethod
     def utility(cls, parties: Sequence[Party], weights: Sequence[FloatArray]) -> Usefulness:
         return utility(parties, weights)
-
-
-def service_name(owner: str) -> str:
-    return f"partial-score:{owner}"
-
-
-def partial_score_services(members: Sequence[Member]) -> dict[str, Service]:
-    """One service a passive party, open to the active one (the first member)."""
-    client = members[0].actor.name
-    return {
-        service_name(member.actor.name): _partial_scores(member.actor.name, client, member.weights)
-        for member in members[1:]
-    }
-
-
-def _partial_scores(owner: str, client: str, weights: FloatArray) -> Service:
-    spec = OracleSpec(
-        service_name(owner),
-        input=f"rows in the {len(weights)} columns of {owner}, as an array",
-        answer=f"the partial score of {owner} for each row, in plaintext",
-    )
-
-    def serve(query: Payload) -> Answer:
-        if not isinstance(query, Array) or query.values.ndim != 2 or query.values.shape[1] != len(weights):
-            raise OracleError(f"a query to {spec.name} must be rows of {len(weights)} numbers")
-        scores = np.asarray(query.values, dtype=np.float64) @ weights
-        return Answer((Message(linear.PARTIAL_SCORE.name, 0, owner, client, Array(scores)),))
-
-    return Service(owner, (client,), spec, serve)

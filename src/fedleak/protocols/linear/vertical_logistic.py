@@ -4,8 +4,8 @@ Every party has a key pair of its own. For each ordered pair of parties, one enc
 other multiplies it with its features, masks the product and has it decrypted. With three or more parties the shares
 carry pairwise masks that cancel in a receiver's sum, so that it learns its gradient and no partner's single term.
 
-Where additive encryption does not reach, and where gradients stay secret shares, an ideal functionality computes them:
-it stands for a protocol of secure multi-party computation and shows each party its own output. Reports mark such runs.
+Where gradients stay secret shares, the parties compute on shares modulo 2^64 (``shared_training``). Where each is to
+see its own gradient and additive encryption does not reach, an ideal functionality computes it. Reports mark both.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
-from fedleak.core.payload import Array, IntegerArray
+from fedleak.core.payload import Array
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
+from fedleak.crypto.sharing_cost import WORD_BYTES
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import start_round
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
+from fedleak.protocols.linear.linear_headroom import check_linear_headroom
 from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
 from fedleak.protocols.linear.linear_settings import (
     LOGISTIC,
@@ -42,16 +44,16 @@ from fedleak.protocols.linear.linear_settings import (
     member_capabilities,
 )
 from fedleak.protocols.linear.member import Member, all_members, batches, order_members
+from fedleak.protocols.linear.shared_training import Arithmetic, SharedTraining, counted
 
 APPROXIMATIONS = tuple(member.value for member in Approximation)
 GRADIENTS = ("revealed", "secret-shared")
 SOURCE_NOTES = {
     "ideal-oracle": ("gradients came from an ideal oracle: Paillier cannot compute this approximation",),
-    "secret-shared": ("an ideal functionality trained on secret shares: no party saw a gradient or a weight",),
 }
 # What only parties whose gradients are opened have.
 WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
-SHARE_BYTES = 8  # shares are residues modulo 2^64
+SHARED_NOTE = "trained on secret shares modulo 2^64, triples from an ideal dealer; nobody saw a gradient or a weight"
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,24 @@ class VerticalLogisticSettings(VerticalLinearSettings):
         "taylor",
         "what stands for the sigmoid; piecewise is beyond Paillier and goes through an ideal gradient oracle",
         choices=APPROXIMATIONS,
+        tells_less="other",
+        ideal=("piecewise",),
     )
     gradients: str = setting(
         "revealed",
-        "revealed: each party sees its own; secret-shared: nobody does (an ideal functionality trains)",
+        "revealed: each party sees its own; secret-shared: nobody does, the parties compute on shares modulo 2^64",
         choices=GRADIENTS,
+        tells_less="other",
     )
+    share_fraction_bits: int = setting(20, "fractional bits of numbers on secret shares", unit="bits")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, choices in (("approximation", APPROXIMATIONS), ("gradients", GRADIENTS)):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
+        if not 8 <= self.share_fraction_bits <= 24:
+            raise InputError(f"share_fraction_bits must be from 8 to 24; got {self.share_fraction_bits}")
 
     @property
     def source(self) -> str:
@@ -102,6 +110,9 @@ class VerticalLogistic(Protocol):
             linear.UNMASK,
             linear.GRADIENT,
             linear.UPDATE,
+            linear.SHARED_DATA,
+            linear.DEALT,
+            linear.OPENING,
         }
     )
     may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
@@ -126,13 +137,12 @@ class VerticalLogistic(Protocol):
             rounds.run(batch)
         captured = sink.finish(facts)
         model = utility(parties, [member.weights for member in members])
-        notes = SOURCE_NOTES.get(settings.source, ())
         return Run(
             captured.transcript,
             captured.locals,
             truth_of(federation, log),
             model.figures,
-            notes,
+            rounds.notes,
             baselines=model.baselines,
         )
 
@@ -143,8 +153,14 @@ class VerticalLogistic(Protocol):
             shuffle=given.shuffle,
             residual=LOGISTIC.residual if given.approximation == Approximation.TAYLOR else None,
             gradients=given.source,
+            **_sharing_cost(given, parties, n_rows),
         )
         return linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)
+
+    @classmethod
+    def check_headroom(cls, settings: Settings, facts: Facts) -> None:
+        if settings_of(cls.name, VerticalLogisticSettings, settings).source == "encrypted-exchange":
+            check_linear_headroom(facts)
 
     @classmethod
     def reveals(
@@ -171,20 +187,25 @@ class _Rounds:
         self._settings = settings
         self._zero_rng = zero_rng
         self._keyed: list[KeyedMember] = []
+        self._shared: SharedTraining | None = None
         if settings.source == "encrypted-exchange":
             self._keyed = [join(member, settings) for member in members]
+        elif settings.source == "secret-shared":
+            self._shared = SharedTraining(members, arithmetic_of(settings))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the gradients came about, for the report."""
+        if self._shared is None:
+            return SOURCE_NOTES.get(self._settings.source, ())
+        return (f"{SHARED_NOTE}: {self._shared.cost}",)
 
     def run(self, batch: IntArray) -> None:
-        settings = self._settings
-        gradients = self._gradients(batch)
-        if settings.gradients == "secret-shared":
-            hand_out_shares(self._members, gradients, settings.fraction_bits)
-        for member, gradient in zip(self._members, gradients, strict=True):
-            if settings.gradients == "secret-shared":
-                # The weights are shared too; this is the functionality's copy, of which no party has a record.
-                member.weights = member.weights - settings.learning_rate * gradient
-            else:
-                member.update(gradient, settings.learning_rate)
+        if self._shared is not None:
+            self._shared.run(batch)
+            return
+        for member, gradient in zip(self._members, self._gradients(batch), strict=True):
+            member.update(gradient, self._settings.learning_rate)
 
     def _gradients(self, batch: IntArray) -> list[FloatArray]:
         settings = self._settings
@@ -193,6 +214,26 @@ class _Rounds:
         if terms is None or not self._keyed:
             return ideal_gradients(self._members, batch, approximation, settings.fraction_bits)
         return encrypted_gradients(self._keyed, batch, settings, terms, self._zero_rng)
+
+
+def _sharing_cost(
+    settings: VerticalLogisticSettings, parties: tuple[PartyFacts, ...], n_rows: int | None
+) -> dict[str, int]:
+    """Facts of a training on shares, where its size is known."""
+    widths = [party.n_features for party in parties]
+    known = [width for width in widths if width is not None]
+    if settings.source != "secret-shared" or n_rows is None or len(known) < len(widths):
+        return {}
+    found = counted(arithmetic_of(settings), n_rows, sum(known), settings.batch_size, settings.epochs)
+    return {
+        "shared_rounds": found.n_rounds,
+        "shared_bytes": found.n_bytes,
+        "dealt_bytes": WORD_BYTES * found.n_words,
+    }
+
+
+def arithmetic_of(settings: VerticalLogisticSettings) -> Arithmetic:
+    return Arithmetic(Approximation(settings.approximation), settings.share_fraction_bits, settings.learning_rate)
 
 
 def _check_parties(settings: VerticalLogisticSettings, n_parties: int) -> None:
@@ -229,15 +270,3 @@ def ideal_gradients(
         gradient = member.features[batch].T @ residual(total, signs, approximation) / len(batch)
         gradients.append(np.ldexp(np.rint(np.ldexp(gradient, fraction_bits)), -fraction_bits))
     return gradients
-
-
-def hand_out_shares(members: Sequence[Member], gradients: Sequence[FloatArray], fraction_bits: int) -> None:
-    """What the parties hold of a gradient that nobody opens: additive shares, each uniform modulo 2^64."""
-    modulus = 1 << (8 * SHARE_BYTES)
-    for gradient in gradients:
-        rest = [round(float(value) * 2**fraction_bits) % modulus for value in gradient]
-        for member in members[1:]:
-            drawn = [int.from_bytes(member.actor.rng.bytes(SHARE_BYTES), "big") for _ in rest]
-            member.actor.record(linear.GRADIENT, linear.GRADIENT_SHARE, IntegerArray.from_ints(drawn, SHARE_BYTES))
-            rest = [(value - share) % modulus for value, share in zip(rest, drawn, strict=True)]
-        members[0].actor.record(linear.GRADIENT, linear.GRADIENT_SHARE, IntegerArray.from_ints(rest, SHARE_BYTES))

@@ -63,13 +63,25 @@ VALIDATION_SCORE: Step[FloatArray] = Step(
     frozenset({Role.PASSIVE}),
     "a passive party's scores of all training rows after an epoch, in plaintext, to see how the training goes",
 )
+SHARED_DATA: Step[AnyArray] = Step(
+    "setup.shared-data", Phase.SETUP, DATA_ROLES, "a share of a party's rows, first weights and labels, for a partner"
+)
+DEALT: Step[AnyArray] = Step(
+    "setup.dealt", Phase.SETUP, DATA_ROLES, "what an ideal dealer handed to a party: its parts of masks and triples"
+)
+OPENING: Step[AnyArray] = Step(
+    "train.opening", Phase.TRAIN, DATA_ROLES, "a party's share of a masked value that all of them open"
+)
 PARTIAL_SCORE: Step[FloatArray] = Step(
     "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
 )
 
 WEIGHTS = RecordName("weights", DATA_ROLES, Array, "a party's own weights, at first and after each of its steps")
 OWN_GRADIENT = RecordName("gradient", DATA_ROLES, Array, "a party's own gradient")
-GRADIENT_SHARE = RecordName("gradient-share", DATA_ROLES, IntegerArray, "a share of a gradient that nobody opens")
+GRADIENT_SHARE = RecordName("gradient-share", DATA_ROLES, Array, "a share of all gradients, which nobody opens")
+WEIGHT_SHARE = RecordName("weight-share", DATA_ROLES, Array, "a share of all weights, which nobody opens")
+DATA_SHARE = RecordName("data-share", DATA_ROLES, Array, "a party's own share of what it shared of its data")
+DEALT_WORDS = RecordName("dealt", DATA_ROLES, Array, "its parts of masks and triples, in the order of their use")
 ARBITERS_STEP = RecordName("step", DATA_ROLES, Array, "what the arbiter opened for the party: rate times gradient")
 PRIVATE_KEY = RecordName(
     "private-key", DATA_ROLES | {Role.ARBITER}, Tree, "the key pair; of the ideal cipher its public half alone"
@@ -127,6 +139,9 @@ class VerticalLogisticFacts(LinearFacts):
     kind: ClassVar[str] = "vertical-logistic"
 
     gradients: str | None = None  # how they come about: encrypted-exchange, ideal-oracle or secret-shared
+    shared_rounds: int | None = None  # of secret shares: messages one after the other, in all of the training
+    shared_bytes: int | None = None  # that a party sends to each partner in them
+    dealt_bytes: int | None = None  # that the dealer hands to each party
 
 
 @dataclass(frozen=True)
@@ -139,7 +154,7 @@ class ArbiterFacts(LinearFacts):
     decay: bool | None = None  # the rate is divided by sqrt(1 + epoch)
     loss: bool | None = None  # sent to the arbiter
     prediction_service: bool | None = None  # of partial scores, to the active party
-    blinding: str | None = None  # of encrypted scores and residuals: fresh or none
+    blinding: str | None = None  # of encrypted scores and residuals: fresh, none or signed
     validate_every: int | None = None  # epochs after which training rows are scored in plaintext; 0 for never
 
 
@@ -163,6 +178,9 @@ VOCABULARY = Vocabulary(
         UPDATE,
         VALIDATION_SCORE,
         PARTIAL_SCORE,
+        SHARED_DATA,
+        DEALT,
+        OPENING,
     ),
     records=(
         FEATURES,
@@ -171,6 +189,9 @@ VOCABULARY = Vocabulary(
         WEIGHTS,
         OWN_GRADIENT,
         GRADIENT_SHARE,
+        WEIGHT_SHARE,
+        DATA_SHARE,
+        DEALT_WORDS,
         ARBITERS_STEP,
         PRIVATE_KEY,
         MASK_FOR,

@@ -56,9 +56,12 @@ class HorizontalNetworkSettings(NetworkSettings):
         GRADIENT,
         "what a client sends a round: the gradient of a batch (FedSGD), or the change after local_steps (FedAvg)",
         choices=UPDATES,
+        tells_less="other",
     )
-    local_steps: int = setting(1, "batches that a change is over, a step of gradient descent on each", unit="steps")
-    known_batches: bool = setting(False, "the server knows which rows are in a client's batches")
+    local_steps: int = setting(
+        1, "batches that a change is over, a step of gradient descent on each", unit="steps", tells_less="more"
+    )
+    known_batches: bool = setting(False, "the server knows which rows are in a client's batches", tells_less="other")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -32,8 +32,8 @@ FOR_TABLES = _HEAD
 
 @dataclass(frozen=True)
 class NetworkSettings(Settings):
-    rounds: int = setting(100, "batches of the training, or rounds of local steps", unit="rounds")
-    batch_size: int = setting(40, "rows of a batch", unit="rows")
+    rounds: int = setting(100, "batches of the training, or rounds of local steps", unit="rounds", tells_less="fewer")
+    batch_size: int = setting(40, "rows of a batch", unit="rows", tells_less="more")
     batches: str = setting(
         networks.DRAWN,
         "drawn: every batch anew from all rows; shuffled: every epoch deals all rows out",
@@ -41,7 +41,7 @@ class NetworkSettings(Settings):
     )
     trained: bool = setting(True, "parameters change from round to round; false: they stay as they were drawn")
     optimiser: str = setting("sgd", "how gradients change the parameters", choices=OPTIMISERS)
-    learning_rate: float = setting(0.01, "step size; the loss is the mean over the batch")
+    learning_rate: float = setting(0.01, "step size; the loss is the mean over the batch", tells_less="fewer")
     initialisation: str = setting("torch", "how the first parameters are drawn", choices=SCHEMES)
     precision: str = setting("float32", "of parameters and of everything that is sent", choices=PRECISIONS)
 

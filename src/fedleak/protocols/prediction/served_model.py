@@ -40,25 +40,29 @@ class PredictionSettings(Settings):
     )
     model_file: str = setting("", "a model of your own, saved by fedleak.models.interpret.save_model; served as it is")
     prediction_share: float = setting(
-        0.2, "share of the rows that are predicted and not trained on; 1 where no model is trained", unit="0 to 1"
+        0.2,
+        "share of the rows that are predicted and not trained on; 1 where no model is trained",
+        unit="0 to 1",
+        tells_less="fewer",
     )
     reveal: str = setting(
         "model",
         "what the active party gets besides the confidences: the model, nothing, or each column's contribution",
         choices=REVEALS,
+        tells_less="other",
     )
     unit_box: bool = setting(True, "everybody knows that every column lies between 0 and 1 (minmax scaling)")
     n_classes: int = setting(0, "number of classes, for `check`, which reads no labels; 0 is unknown")
-    l2: float = setting(1e-5, "logistic: weight of the squared parameters, per row")
-    with_bias: bool = setting(False, "logistic: whether each class has a bias")
-    tree_depth: int = setting(5, "tree: largest depth", unit="levels")
-    forest_depth: int = setting(3, "forest: largest depth", unit="levels")
-    n_trees: int = setting(100, "forest: number of trees", unit="trees")
+    l2: float = setting(1e-5, "logistic: weight of the squared parameters, per row", tells_less="more")
+    with_bias: bool = setting(False, "logistic: whether each class has a bias", tells_less="other")
+    tree_depth: int = setting(5, "tree: largest depth", unit="levels", tells_less="fewer")
+    forest_depth: int = setting(3, "forest: largest depth", unit="levels", tells_less="fewer")
+    n_trees: int = setting(100, "forest: number of trees", unit="trees", tells_less="fewer")
     tree_output: str = setting(
         "one-hot", "tree and forest: confidences of a leaf, one-hot votes or fractions of classes", choices=OUTPUTS
     )
     hidden: tuple[int, ...] = setting((600, 300, 100), "network: neurons of the hidden layers", unit="neurons")
-    epochs: int = setting(60, "network: passes over the training rows", unit="epochs")
+    epochs: int = setting(60, "network: passes over the training rows", unit="epochs", tells_less="fewer")
     learning_rate: float = setting(1e-3, "network: Adam's step size")
     dropout: float = setting(0.0, "network: share of neurons left out while training", unit="0 to 1")
 

@@ -1,0 +1,61 @@
+"""What computing on shares takes, without doing it: the same program on a ring that counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedleak.core.arrays import IntArray
+from fedleak.crypto.dealt_randomness import LEVELS, N_ANDS
+from fedleak.crypto.ring_arithmetic import RingArithmetic, Words
+
+WORD_BYTES = 8
+
+
+class CountingRing(RingArithmetic):
+    """Rounds, bytes that a party sends to each other one, and words that the dealer hands to each; values are zeros."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self._n_columns = n_columns
+        self.n_rounds, self.n_words = 1, n_rows * n_columns  # the table under its mask
+        self.n_bytes = WORD_BYTES * n_rows * n_columns
+
+    def rows_times(self, rows: IntArray, weights: Words) -> Words:
+        self._add(1, WORD_BYTES * weights.size, len(rows) + weights.size)
+        return _zeros(len(rows))
+
+    def times_rows(self, rows: IntArray, factors: Words) -> Words:
+        self._add(1, WORD_BYTES * len(rows), len(rows) + self._n_columns)
+        return _zeros(self._n_columns)
+
+    def multiply(self, left: Words, right: Words) -> Words:
+        self._add(1, WORD_BYTES * (left.size + right.size), 3 * left.size)
+        return left
+
+    def scaled(self, values: Words, factor: int) -> Words:
+        return values
+
+    def shift(self, values: Words, bits: int) -> Words:
+        self._masked_number(values.size)
+        self._flags(2 * values.size)
+        return values
+
+    def clip(self, values: Words, edge: int) -> Words:
+        self._masked_number(2 * values.size)
+        self._flags(2 * values.size)
+        self._add(1, 4 * WORD_BYTES * values.size, 6 * values.size)
+        return values
+
+    def _masked_number(self, size: int) -> None:
+        self._add(1 + LEVELS, WORD_BYTES * (1 + 2 * N_ANDS) * size, (3 + 3 * N_ANDS) * size)
+
+    def _flags(self, size: int) -> None:
+        self._add(1, size, 2 * size)
+
+    def _add(self, n_rounds: int, n_bytes: int, n_words: int) -> None:
+        self.n_rounds += n_rounds
+        self.n_bytes += n_bytes
+        self.n_words += n_words
+
+
+def _zeros(size: int) -> Words:
+    return np.zeros((1, size), dtype=np.uint64)

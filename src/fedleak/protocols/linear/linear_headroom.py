@@ -1,0 +1,55 @@
+"""Room for numbers under a cipher, from public sizes alone, before anything runs.
+
+Rows, columns, parties, fraction bits, the length of the key, and the bounds of values that are public or declared say
+how long a sum of products may become. Values themselves are checked on their way in and out; what sizes rule out
+already is told before any key is drawn, with the setting to change.
+"""
+
+from __future__ import annotations
+
+from fedleak.core.errors import ScenarioError
+from fedleak.core.facts import Facts
+from fedleak.core.steps import DATA_ROLES
+from fedleak.crypto.fixed_point import ENCODED_BITS, MARGIN_BITS
+from fedleak.crypto.masks import HIDING_BITS
+from fedleak.theory.label_signs import first_score_bound
+
+NOISE_DEVIATIONS = 6.0  # a normal deviate is beyond with a probability of 2e-9
+LARGEST_TARGET = 2.0  # of a label of -1 or 1 in a shared score (eq. 5 of Hu et al. 2022)
+
+
+def check_linear_headroom(facts: Facts) -> None:
+    """That scores fit an encoding, and sums of products of two encodings, one of them under shares, the modulus."""
+    _check_scores(facts)
+    _check_products(facts)
+
+
+def _check_scores(facts: Facts) -> None:
+    """Of the first round: later scores depend on the data."""
+    noise, first = facts.score_noise or 0.0, first_score_bound(facts) or 0.0
+    largest = max(NOISE_DEVIATIONS * noise + first + LARGEST_TARGET, facts.max_row_norm or 0.0)
+    if facts.fraction_bits is None or largest < 2.0 ** (ENCODED_BITS - facts.fraction_bits):
+        return
+    cause = f"noise of standard deviation {noise:g}" if noise else "the bounds on rows and first weights"
+    limit = f"scores must stay under 2^{ENCODED_BITS - facts.fraction_bits} at {facts.fraction_bits} fraction bits"
+    raise ScenarioError(f"{limit}; got up to {largest:.3g} by {cause}. Lower federation.fraction_bits, or the noise")
+
+
+def _check_products(facts: Facts) -> None:
+    rows = facts.n_rows if facts.batch_size is None else facts.batch_size
+    if facts.key_bits is None or rows is None:
+        return
+    n_others = sum(party.role in DATA_ROLES for party in facts.parties) - 1
+    needed = product_bits(rows, n_others)
+    if needed > facts.key_bits - MARGIN_BITS:
+        raise ScenarioError(
+            f"federation.key_bits must be at least {needed + MARGIN_BITS} for sums of {rows} products from "
+            f"{n_others} partners; got {facts.key_bits}. Use a longer key, or a smaller federation.batch_size"
+        )
+
+
+def product_bits(n_rows: int, n_others: int) -> int:
+    """Of sum_i a_i b_i over rows and partners: a fits an encoding, b one under shares that hide it where there are
+    several partners; three blocks where the sigmoid is cubic, and a sign."""
+    hiding = HIDING_BITS + n_others.bit_length() if n_others > 1 else 0
+    return 2 * ENCODED_BITS + hiding + (3 * n_rows * max(n_others, 1)).bit_length() + 1
