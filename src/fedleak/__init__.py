@@ -18,7 +18,9 @@ from fedleak.core.version import __version__
 if TYPE_CHECKING:
     from fedleak.adapters.own_model import audit_model
     from fedleak.adapters.torch_gradient import save_gradient
+    from fedleak.advising.advice import Advice
     from fedleak.core.report import Report
+    from fedleak.door.advised import advise
     from fedleak.door.attacking import attack
     from fedleak.door.audits import audit
     from fedleak.door.checking import Check, check
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from fedleak.recorder import Recorder
 
 __all__ = [
+    "Advice",
     "Check",
     "Recorder",
     "Report",
     "__version__",
+    "advise",
     "attack",
     "audit",
     "audit_model",
@@ -39,9 +43,11 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Advice": "fedleak.advising.advice",
     "Check": "fedleak.door.checking",
     "Recorder": "fedleak.recorder",
     "Report": "fedleak.core.report",
+    "advise": "fedleak.door.advised",
     "attack": "fedleak.door.attacking",
     "audit": "fedleak.door.audits",
     "audit_model": "fedleak.adapters.own_model",

@@ -12,10 +12,12 @@ import pytest
 import fedleak
 
 NAMES = [
+    "Advice",
     "Check",
     "Recorder",
     "Report",
     "__version__",
+    "advise",
     "attack",
     "audit",
     "audit_model",
@@ -25,6 +27,7 @@ NAMES = [
 ]
 OF_A_FRAME = ["target", "parties", "labels", "protocol", "adversaries"]
 PARAMETERS = {
+    "advise": ["scenario", "budget", "max_audits", "jobs", "run_key", "progress"],
     "attack": ["view", "name", "seed", "wall_seconds", "memory_bytes", "in_process"],
     "audit": [
         "scenario", "transcript", "truth", *OF_A_FRAME, "defenses", "attacks",

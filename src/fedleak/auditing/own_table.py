@@ -100,11 +100,16 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
 
 def draft_text(draft: Draft, beside: Path) -> str:
     """As a file in the folder ``beside``, from which the path of the table starts then."""
-    data = draft.scenario.data
-    if data.source.endswith(SUFFIXES):
-        place = os.path.relpath((draft.scenario.folder or Path()) / data.source, beside)
-        data = replace(data, source=Path(place).as_posix())
-    return scenario_text(replace(draft.scenario, data=data), draft.remarks)
+    return scenario_text(placed_beside(draft.scenario, beside), draft.remarks)
+
+
+def placed_beside(scenario: Scenario, folder: Path) -> Scenario:
+    """As it reads in a file in that folder: the path of the table starts there."""
+    data = scenario.data
+    if not data.source.endswith(SUFFIXES) or not ((scenario.folder or Path()) / data.source).exists():
+        return scenario  # a public name, or a file in the folder of all data
+    place = os.path.relpath((scenario.folder or Path()) / data.source, folder)
+    return replace(scenario, data=replace(data, source=Path(place).as_posix()))
 
 
 def _target(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:

@@ -37,6 +37,7 @@ from fedleak.trial.play import NO_LIMITS, Played, play
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 
+REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
 TIME_SPENT = "the time that was given is spent"
 NOT_ISOLATED = "in the audit's own process, beside the data"
 SinkFactory = Callable[[str], Sink]

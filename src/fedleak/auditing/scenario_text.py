@@ -22,9 +22,9 @@ def scenario_text(scenario: Scenario, remarks: Sequence[str] = ()) -> str:
     found = scenario_json(scenario)
     protocol = PROTOCOLS.get(scenario.protocol)
     lines = [line for remark in remarks for line in _comment(remark)] + [""] * bool(remarks)
-    lines += [f"title = {_value(scenario.title)}", f"seed = {scenario.seed}"]
+    lines += [f"title = {toml_value(scenario.title)}", f"seed = {scenario.seed}"]
     lines += ["", "[data]", *_table(DataSpec, found["data"])]
-    lines += ["", "[federation]", f"protocol = {_value(scenario.protocol)}"]
+    lines += ["", "[federation]", f"protocol = {toml_value(scenario.protocol)}"]
     lines += list(_table(protocol.settings_type, found["settings"], usual=True))
     lines += ["", "[federation.partition]", *_table(PartitionSpec, found["partition"])]
     for kind, name, specs in (
@@ -36,7 +36,7 @@ def scenario_text(scenario: Scenario, remarks: Sequence[str] = ()) -> str:
             lines += ["", f"[[{name}]]", *_table(kind, spec, told=position == 0)]
     assert isinstance(found["defenses"], list)
     for defense in found["defenses"]:
-        lines += ["", "[[defense]]", *(f"{key} = {_value(value)}" for key, value in defense.items())]
+        lines += ["", "[[defense]]", *(f"{key} = {toml_value(value)}" for key, value in defense.items())]
     if not found["defenses"]:
         lines += ["", "# [[defense]]: each gets a run of its own; fedleak list defenses names them"]
     return "\n".join([*lines, ""])
@@ -51,12 +51,12 @@ def _table(kind: type, spec: object, *, usual: bool = False, told: bool = True) 
             continue
         if told:
             yield from _comment(_meaning(row))
-        yield f"{row.key} = {_value(value)}"
+        yield f"{row.key} = {toml_value(value)}"
 
 
 def _shown(value: object) -> str:
     """As a reference page writes a default."""
-    return f"`{_value(value)}`" if isinstance(value, str | bool) else f"`{value}`"
+    return f"`{toml_value(value)}`" if isinstance(value, str | bool) else f"`{value}`"
 
 
 def _meaning(row: Row) -> str:
@@ -69,8 +69,8 @@ def _comment(text: str) -> Iterator[str]:
         yield f"# {line}"
 
 
-def _value(value: object) -> str:
+def toml_value(value: object) -> str:
     """JSON's texts, numbers and lists are TOML's, but for a sign that TOML wants escaped."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_value(item)}' for key, item in value.items() if item is not None)} }}"
+        return f"{{ {', '.join(f'{key} = {toml_value(item)}' for key, item in value.items() if item is not None)} }}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedleak.attacks import ATTACKS
+from fedleak.auditing.runner import REPEATS
 from fedleak.calibration.blocks import Block, ControlBlock, Decision, StageBlock, planned_runs
 from fedleak.calibration.control_runs import controls_of
 from fedleak.calibration.journal import Journal
@@ -18,7 +19,6 @@ from fedleak.calibration.stages import LEAKING, STAGES, UNCALIBRATED
 from fedleak.calibration.stopping import still_needed, waves
 from fedleak.calibration.tally import Calibration, Tally, added
 from fedleak.core.errors import InputError, UnknownNameError, nearest_or_list
-from fedleak.door.audits import REPEATS
 from fedleak.trial.decide import decide
 from fedleak.trial.progress import Progress
 from fedleak.trial.provenance import code_state

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 from fedleak.auditing.budget import budget_seconds
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.kept import digest_of
-from fedleak.auditing.runner import TIME_SPENT, Audit, SinkFactory
+from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit, SinkFactory
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from fedleak.door.given import Source
 
 UNFINISHED = "the audit was interrupted before it"
-REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
 
 
 def audit(
@@ -102,7 +101,7 @@ def audit(
         ),
         key=key,
         out=None if out is None else Path(out),
-        progress=_progress(progress),
+        progress=progress_of(progress),
         command=lambda drawn, _: f'fedleak.audit({named}run_key="{drawn}")',
     )
     for ended in (carried.interrupted, carried.failed):
@@ -268,7 +267,7 @@ class Told(Progress):
         pass
 
 
-def _progress(wanted: Progress | Callable[[str], None] | None) -> Progress:
+def progress_of(wanted: Progress | Callable[[str], None] | None) -> Progress:
     if wanted is None:
         return Silent()
     return wanted if isinstance(wanted, Progress) else Told(wanted)

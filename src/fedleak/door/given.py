@@ -63,9 +63,9 @@ class Given:
     frame: pd.DataFrame | None = None
 
     def plan(self) -> Planned:
-        return Planned(self.scenario, plan_audit(self.scenario, self._table()))
+        return Planned(self.scenario, plan_audit(self.scenario, self.table()))
 
-    def _table(self) -> EncodedTable | None:
+    def table(self) -> EncodedTable | None:
         """The frame in numbers; None where the scenario says where its data are."""
         if self.frame is None:
             return None

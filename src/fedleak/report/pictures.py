@@ -80,19 +80,19 @@ def score_bar(score: Score, *, leaks: bool) -> Markup:
     value, baseline = at(score.value), at(score.baseline)
     tone = "leak" if leaks else "quiet"
     parts = [
-        _rect("track", BAR_MARGIN, 14, BAR_WIDTH - 2 * BAR_MARGIN, 12),
-        _rect(f"fill {tone}", min(value, baseline), 14, abs(value - baseline), 12),
+        rect("track", BAR_MARGIN, 14, BAR_WIDTH - 2 * BAR_MARGIN, 12),
+        rect(f"fill {tone}", min(value, baseline), 14, abs(value - baseline), 12),
         _whisker(score, at),
         Markup('<circle class="dot {}" cx="{:.1f}" cy="20" r="5"/>').format(tone, value),
         Markup('<path class="baseline" d="M{0:.1f} 7V33"/>').format(baseline),
-        _text(BAR_MARGIN, 45, figure(score.metric, low), "start"),
-        _text(BAR_WIDTH - BAR_MARGIN, 45, figure(score.metric, high), "end"),
-        _text(BAR_WIDTH / 2, 45, "better guess →" if score.better is Better.HIGHER else "← better guess", "middle"),
+        text(BAR_MARGIN, 45, figure(score.metric, low), "start"),
+        text(BAR_WIDTH - BAR_MARGIN, 45, figure(score.metric, high), "end"),
+        text(BAR_WIDTH / 2, 45, "better guess →" if score.better is Better.HIGHER else "← better guess", "middle"),
     ]
     title = f"{metric_words(score.metric)} {figure(score.metric, score.value)}"
     title += f", 95 % interval {interval(score)}"
     title += f"; prior knowledge alone gives {figure(score.metric, score.baseline)}"
-    return _svg("bar", BAR_WIDTH, 50, title, parts)
+    return svg("bar", BAR_WIDTH, 50, title, parts)
 
 
 def exhibit_picture(exhibit: Exhibit) -> Markup:
@@ -138,7 +138,7 @@ def scatter(true: FloatArray, guessed: FloatArray) -> Markup:
     outside = int(((guessed < low) | (guessed > high)).sum())
     title = f"{n_cells} guessed values against the true ones, from {number(low)} to {number(high)}"
     title += f"; {count(outside, 'guess lies', 'guesses lie')} outside, drawn at the edge" if outside else ""
-    return _svg("exhibit", LEFT + SIDE + RIGHT, TOP + SIDE + BELOW, title, parts)
+    return svg("exhibit", LEFT + SIDE + RIGHT, TOP + SIDE + BELOW, title, parts)
 
 
 def class_counts(true: FloatArray, guessed: FloatArray) -> Markup:
@@ -163,7 +163,7 @@ def class_counts(true: FloatArray, guessed: FloatArray) -> Markup:
     right = int((true == rounded).sum())
     title = f"{right} of {len(true)} classes guessed right, {len(true) - right} wrong"
     labels = _axis_labels("0", "1", inset=half / 2)
-    return _svg("exhibit", LEFT + SIDE + RIGHT, TOP + SIDE + BELOW, title, [*parts, *labels])
+    return svg("exhibit", LEFT + SIDE + RIGHT, TOP + SIDE + BELOW, title, [*parts, *labels])
 
 
 def image_pairs(true: FloatArray, guessed: FloatArray) -> Markup:
@@ -179,11 +179,11 @@ def image_rows(rows: Mapping[str, FloatArray], left: float) -> Markup:
         return Markup("")
     parts, step = [], IMAGE_SIDE + IMAGE_GAP
     for row, (name, images) in enumerate(rows.items()):
-        parts.append(_text(0, 28 + row * step, name, "start"))
+        parts.append(text(0, 28 + row * step, name, "start"))
         parts += [_pixels(image, left + index * step, row * step) for index, image in enumerate(images[:shown])]
     width, height = left + shown * step, len(rows) * step - IMAGE_GAP
     below = "the guessed ones" if len(rows) == 2 else f"the guesses of {len(rows) - 1} attacks"
-    return _svg("exhibit", width, height, f"{shown} of {len(first)} true images with {below} below", parts)
+    return svg("exhibit", width, height, f"{shown} of {len(first)} true images with {below} below", parts)
 
 
 def _pixels(image: FloatArray, x: float, y: float) -> Markup:
@@ -214,7 +214,7 @@ def _whisker(score: Score, at: Scale) -> Markup:
 
 
 def _frame() -> Markup:
-    return _rect("frame", LEFT, TOP, SIDE, SIDE)
+    return rect("frame", LEFT, TOP, SIDE, SIDE)
 
 
 def _axis_labels(low: str, high: str, *, inset: float = 0) -> tuple[Markup, ...]:
@@ -222,28 +222,28 @@ def _axis_labels(low: str, high: str, *, inset: float = 0) -> tuple[Markup, ...]
     bottom, middle = TOP + SIDE + 12, TOP + SIDE / 2
     start, end = ("middle", "middle") if inset else ("start", "end")
     return (
-        _text(LEFT + inset, bottom, low, start),
-        _text(LEFT + SIDE - inset, bottom, high, end),
-        _text(LEFT + SIDE / 2, bottom + 14, "true value", "middle"),
-        _text(LEFT - 5, TOP + SIDE - inset, low, "end"),
-        _text(LEFT - 5, TOP + 8 + inset, high, "end"),
+        text(LEFT + inset, bottom, low, start),
+        text(LEFT + SIDE - inset, bottom, high, end),
+        text(LEFT + SIDE / 2, bottom + 14, "true value", "middle"),
+        text(LEFT - 5, TOP + SIDE - inset, low, "end"),
+        text(LEFT - 5, TOP + 8 + inset, high, "end"),
         Markup(
             '<text class="label" text-anchor="middle" transform="translate(9 {}) rotate(-90)">guessed</text>'
         ).format(middle),
     )
 
 
-def _rect(css: str, x: float, y: float, width: float, height: float) -> Markup:
+def rect(css: str, x: float, y: float, width: float, height: float) -> Markup:
     return Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
         css, x, y, width, height
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str) -> Markup:
+def text(x: float, y: float, words: str, anchor: str) -> Markup:
     return Markup('<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, words)
 
 
-def _svg(css: str, width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
+def svg(css: str, width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
     return Markup(
         '<svg class="{css}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
         'role="img" aria-label="{title}"><title>{title}</title>{body}</svg>'

@@ -1,0 +1,138 @@
+"""A grid of settings, run independently of the advisor, beside what the advisor put on top.
+
+``python scripts/advisor_grid.py [NAME ...]`` audits every cell of each scenario's grid below, all attacks that apply,
+five runs a finding, under a key that neither the search nor its confirmation had, and says whether a cell closes every
+leak with a model that is worth over two points more than the one that the advisor wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from click.testing import CliRunner
+
+from fedleak.advising.advice import base_of
+from fedleak.advising.measured import Bench, Measured
+from fedleak.auditing.runner import REPEATS
+from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.scenario_edit import edit_text
+from fedleak.auditing.scenario_file import load_scenario, read_defense
+from fedleak.cli.main import app
+from fedleak.core.errors import InputError
+from fedleak.core.finding import Finding
+from fedleak.core.whole.randomness import RunKey
+from fedleak.data import load_table
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+POINTS = 0.02
+N_MODELS = 10
+Table = dict[str, list[object]]
+Spec = dict[str, object] | None
+VERTICAL: Table = {
+    "batch_size": [16, 64],
+    "epochs": [2, 8],
+    "learning_rate": [0.09, 0.36],
+    "gradients": ["revealed", "secret-shared"],
+}
+
+
+def each(name: str, parameter: str, values: tuple[float, ...]) -> Iterator[Spec]:
+    return ({"name": name, parameter: value} for value in values)
+
+
+SCORE_NOISE: list[Spec] = [
+    None,
+    *each("gaussian-noise", "sigma", (4.0, 12.0, 30.0, 100.0)),
+    {"name": "dp-paillier", "epsilon": 0.5},
+]
+# Of each scenario: settings, and defenses (None: none) that each of their combinations is audited under.
+GRIDS: dict[str, tuple[Table, list[Spec]]] = {
+    "small_batch_labels": (VERTICAL, SCORE_NOISE),
+    "defended": (VERTICAL, SCORE_NOISE),
+    "predictions": (
+        {"reveal": ["model", "contributions", "nothing"], "with_bias": [False, True], "l2": [1e-5, 1e-3, 1e-1]},
+        [
+            None,
+            {"name": "top-label"},
+            *each("rounding", "digits", (0, 1, 2)),
+            *each("confidence-noise", "sigma", (0.05, 0.5, 5.0)),
+        ],
+    ),
+    "arbiter_collusion": (
+        {"epochs": [1, 3, 20], "batch_size": [8, 32], "learning_rate": [0.1, 0.3], "shuffle": [False, True]},
+        [None, *each("gaussian-noise", "sigma", (4.0, 30.0, 300.0))],
+    ),
+    "averaged_models": (
+        {"rounds": [4, 15, 120], "learning_rate": [0.01, 0.05, 0.2, 0.5], "batch_size": [4, 8, 32]},
+        [None],
+    ),
+}
+
+
+def cells(base: Scenario, name: str) -> Iterator[Scenario]:
+    settings, defenses = GRIDS[name]
+    for values in product(*settings.values()):
+        for defense in defenses:
+            made = () if defense is None else (read_defense(defense, "defense"),)
+            chosen = dict(zip(settings, values, strict=True))
+            yield replace(base, settings=replace(base.settings, **chosen), defenses=made)
+
+
+def compare(name: str) -> dict[str, object]:
+    path = EXAMPLES / f"{name}.toml"
+    base = base_of(load_scenario(path))
+    bench = Bench(
+        base, load_table(base.data, folder=base.folder), RunKey.published(2026, "grid"), REPEATS, n_models=N_MODELS
+    )
+    before = bench.measure(base, bench.planned(base), ())
+    leaks = tuple(finding for finding in before.report.findings if finding.is_shown)
+    advised = written(path)
+    top = None if advised is None else bench.measure(advised, bench.planned(advised), leaks)
+    tried = [one for one in (_measured(bench, cell, leaks) for cell in cells(base, name)) if one is not None]
+    closing = [one for one in tried if one.closes]
+    best = max(closing, key=lambda one: one.usefulness, default=None)
+    behind = None if best is None else best.usefulness - (float("-inf") if top is None else top.usefulness)
+    return {
+        "scenario": name,
+        "cells": len(tried),
+        "closing_cells": len(closing),
+        "usefulness_before": before.usefulness,
+        "top": None if top is None else edit_text(base, top.scenario),
+        "top_closes_in_grid_audit": None if top is None else top.closes,
+        "top_usefulness": None if top is None else top.usefulness,
+        "best_cell": None if best is None else edit_text(base, best.scenario),
+        "best_cell_usefulness": None if best is None else best.usefulness,
+        "points_behind": None if behind is None else round(100 * behind, 2),
+        "holds": behind is None or behind <= POINTS,
+    }
+
+
+def written(path: Path) -> Scenario | None:
+    """What ``fedleak advise --write`` makes of it, read again; None where nothing closes."""
+    with TemporaryDirectory() as folder:
+        fixed = Path(folder) / "fixed.toml"
+        done = CliRunner().invoke(app, ["advise", str(path), "--write", str(fixed)])
+        if done.exit_code:
+            raise SystemExit(done.output)
+        print(done.output, file=sys.stderr)
+        return load_scenario(fixed) if fixed.exists() else None
+
+
+def _measured(bench: Bench, cell: Scenario, leaks: tuple[Finding, ...]) -> Measured | None:
+    try:
+        return bench.measure(cell, bench.planned(cell), leaks)
+    except InputError:
+        return None
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or GRIDS:
+        started = time.process_time()
+        print(json.dumps({**compare(wanted), "cpu_seconds": round(time.process_time() - started, 1)}), flush=True)

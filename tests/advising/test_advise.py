@@ -1,0 +1,112 @@
+"""The advisor on tiny federations: what it recommends was audited, closes, and can be pasted."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tiny_federation import TINY
+
+import fedleak
+from fedleak.advising.advice import Advice, base_of
+from fedleak.advising.front_picture import front_picture
+from fedleak.auditing.scenario_file import load_scenario, parse_scenario
+from fedleak.cli.advise import write_mended
+from fedleak.cli.main import app
+from fedleak.core.errors import InputError
+from scenarios import KEY
+
+MOST = 14
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    return fedleak.advise(parse_scenario(TINY), max_audits=MOST, run_key=str(KEY), jobs=1)
+
+
+def test_the_first_closes_what_leaked_and_leaves_a_useful_model(advice: Advice) -> None:
+    best = advice.remedies[0]
+    assert advice.leaks
+    assert advice.closes
+    assert best.confirmed
+    assert not best.leak_left
+    assert not best.unanswered
+    assert not best.cost.worthless
+    assert {f"{left.secret} to fintech (passive)" for left in advice.leaks} == set(best.breaks)
+    assert best.cost.after is not None
+    assert best.cost.after.baseline is not None
+    assert best.cost.after.value > best.cost.after.baseline + 0.05
+    assert len(advice.remedies) <= 3
+    worths = [one.cost.after.value for one in advice.remedies if one.closes and one.cost.after]
+    assert worths == sorted(worths, reverse=True)
+
+
+def test_an_edit_pasted_over_the_scenario_is_the_scenario_that_was_audited(advice: Advice) -> None:
+    for remedy in advice.remedies:
+        edit = tomllib.loads(remedy.change.edit)
+        settings = remedy.change.scenario.settings
+        for key, value in edit.get("federation", {}).items():
+            assert getattr(settings, key) == value
+        assert [one["name"] for one in edit.get("defense", [])] == [one.name for one in remedy.change.scenario.defenses]
+
+
+def test_ideal_functionality_is_marked(advice: Advice) -> None:
+    for remedy in advice.remedies:
+        oracle = 'approximation = "piecewise"'
+        assert (oracle in remedy.change.edit) == (remedy.change.ideal == (oracle,))
+        assert any("ideal functionality" in line for line in remedy.lines()) == bool(remedy.change.ideal)
+
+
+def test_theory_saves_runs_and_no_more_audits_than_wanted_are_made(advice: Advice) -> None:
+    assert advice.n_ruled_out > 0
+    assert 1 < advice.n_audits <= MOST
+    # More rows in a batch than there are rows is never told.
+    batches = [tomllib.loads(point.edit).get("federation", {}).get("batch_size", 1) for point in advice.points]
+    assert max(batches) <= 48
+
+
+def test_the_front_is_what_nothing_beats_in_both(advice: Advice) -> None:
+    for point in advice.points:
+        beaten = [
+            other
+            for other in advice.points
+            if other.leak <= point.leak and other.usefulness >= point.usefulness and other != point
+            and (other.leak < point.leak or other.usefulness > point.usefulness)
+        ]  # fmt: skip
+        assert not (point.on_front and beaten)
+    drawn = str(front_picture(advice))
+    assert drawn.startswith("<svg xmlns=")
+    assert drawn.count("<circle") == len(advice.points)
+
+
+def test_named_attacks_are_no_limit_and_own_defenses_are_left_out() -> None:
+    scenario = parse_scenario(TINY)
+    named = tuple(replace(one, attacks=("residual-sign",)) for one in scenario.adversaries)
+    base = base_of(replace(scenario, adversaries=named))
+    assert base.defenses == ()
+    assert all(one.attacks == () for one in base.adversaries)
+
+
+def test_the_scenario_that_is_written_reads_again(advice: Advice, tmp_path: Path) -> None:
+    fixed = tmp_path / "fixed.toml"
+    write_mended(advice, fixed)
+    assert replace(load_scenario(fixed), folder=None) == advice.remedies[0].change.scenario
+
+
+def test_the_command_says_where_nothing_closes_and_writes_no_scenario(tmp_path: Path) -> None:
+    source, fixed, picture = tmp_path / "s.toml", tmp_path / "fixed.toml", tmp_path / "front.svg"
+    source.write_text(TINY)
+    words = ["advise", str(source), "--write", str(fixed), "--picture", str(picture)]
+    done = CliRunner().invoke(app, [*words, "--max-audits", "2", "--jobs", "1", "--run-key", str(KEY)])
+    assert done.exit_code == 0, done.output
+    assert "nothing that was tried closes every leak" in done.output
+    assert not fixed.exists()
+    assert picture.read_text().startswith("<svg xmlns=")
+
+
+def test_too_few_audits_are_told() -> None:
+    with pytest.raises(InputError, match="max_audits must be at least 2"):
+        fedleak.advise(parse_scenario(TINY), max_audits=1)

@@ -1,0 +1,61 @@
+"""A search that is ended keeps what it has, and calls nothing closing that was not confirmed."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_federation import TINY
+
+from fedleak.advising.worth import worth_of
+from fedleak.auditing.frames import FrameOptions
+from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.core.errors import InputError
+from fedleak.door.advised import sought
+from fedleak.door.given import given
+from fedleak.trial.progress import Progress
+from scenarios import KEY
+
+
+class Impatient(Progress):
+    """Ctrl-C when so many audits are done."""
+
+    def __init__(self, n_left: int) -> None:
+        self._n_left = n_left
+
+    def begin(self, what: str, total: int | None) -> None:
+        pass
+
+    def advance(self) -> None:
+        self._n_left -= 1
+        if not self._n_left:
+            raise KeyboardInterrupt
+
+
+def test_what_was_found_is_kept() -> None:
+    wanted = given(parse_scenario(TINY), FrameOptions())
+    found = sought(wanted, budget=None, most=40, jobs=1, key=KEY, progress=Impatient(8))
+    assert isinstance(found.interrupted, KeyboardInterrupt)
+    assert found.advice.interrupted
+    assert found.advice.n_audits == 8
+    assert found.advice.remedies, "something lowers the leak by then"
+    assert not found.advice.closes
+    assert not any(one.closes or one.confirmed for one in found.advice.remedies)
+
+
+def test_a_time_that_is_too_short_for_one_audit_is_told() -> None:
+    wanted = given(parse_scenario(TINY), FrameOptions())
+    with pytest.raises(InputError, match="--budget must leave time for one audit"):
+        sought(wanted, budget="0.001s", most=40, jobs=1, key=KEY, progress=Impatient(100))
+
+
+def test_withheld_predictions_are_worth_a_blind_guess() -> None:
+    figures, blind = {"released_share": 0.5, "prediction_accuracy": 0.9}, {"prediction_accuracy": 0.3}
+    half = worth_of(figures, blind)
+    assert half is not None
+    assert half.value == pytest.approx(0.6)
+    fewer = worth_of({**figures, "released_share": 1.0}, blind, served=0.5)
+    assert fewer is not None
+    assert fewer.value == pytest.approx(0.6)
+    nothing = worth_of({"released_share": 0.0}, blind)
+    assert nothing is not None
+    assert nothing.value == 0.3
+    assert nothing.worthless
