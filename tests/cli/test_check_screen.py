@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from fedleak.cli.check import MOST_LINES, NARROW
 from fedleak.cli.main import app
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-FIRST = {
-    "arbiter_collusion": "bank + referee features of clinic no theorem of ours tells: audit it",
-    "averaged_models": "hospital features of clinic no theorem of ours tells: audit it",
-    "boosted_training": "bank split points of partner leaks for certain: threshold-search",
-    "defended": "fintech labels of bank leaks in part: minimum-norm-labels",
-    "predictions": "bank features of partner no theorem of ours tells: audit it",
-    "small_batch_labels": "fintech residuals leaks for certain: residual-recovery",
-}
 
 
 def screen(*words: str) -> list[str]:
     done = CliRunner().invoke(app, ["check", *words], env={"COLUMNS": str(NARROW)})
     assert done.exit_code == 0, done.output
     return done.output.splitlines()
-
-
-def test_every_example_has_its_line_here():
-    assert FIRST.keys() == {path.stem for path in EXAMPLES.glob("*.toml")}
-
-
-@pytest.mark.parametrize("name", sorted(FIRST))
-def test_the_worst_comes_first_and_all_of_it_fits(name):
-    lines = screen(str(EXAMPLES / f"{name}.toml"))
-    assert " ".join(lines[0].split()) == FIRST[name]
-    assert len(lines) <= MOST_LINES
-    assert max(map(len, lines)) <= NARROW
 
 
 def test_the_built_in_scenario_with_its_defense_and_remedies():

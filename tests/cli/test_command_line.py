@@ -68,8 +68,9 @@ def test_help_loads_nothing_heavy(tmp_path):
 def test_help_lists_commands_in_the_order_of_use():
     shown = CliRunner().invoke(app, ["--help"]).output.partition("Commands:\n")[2]
     names = [line.split()[0] for line in shown.splitlines()]
-    assert names[:5] == ["audit", "capture", "check", "init", "list"]
-    assert names[5:] == ["reproduce", "bench", "calibrate", "report", "diff", "inspect"]
+    assert names[:5] == ["audit", "capture", "check", "advise", "init"]
+    assert names[5:10] == ["list", "reproduce", "bench", "calibrate", "sweep"]
+    assert names[10:] == ["results", "report", "diff", "inspect"]
 
 
 def test_help_of_list_names_every_kind():

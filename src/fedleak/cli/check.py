@@ -97,8 +97,19 @@ def _answer(tried: Sequence[Expected]) -> str:
 def _words(tried: Sequence[Expected]) -> str:
     answer = _answer(tried)
     by = next(attack for attack in tried if attack.verdict == answer)
+    if answer == Verdict.UNKNOWN:
+        return _under_a_condition(tried) or ANSWERS[answer]
     reason = by.skip if answer == SKIPPED else by.attack if answer in (Verdict.EXACT, Verdict.PARTIAL) else ""
     return f"{ANSWERS[answer]}{f': {reason}' if reason else ''}"
+
+
+def _under_a_condition(tried: Sequence[Expected]) -> str:
+    """The attack of which the fewest conditions are open; empty where a condition fails, and the theorem is silent."""
+    fewest = min(
+        (a.prediction.conditions for a in tried if a.prediction.conditions and not a.skip), key=len, default=()
+    )
+    further = f" (and {len(fewest) - 1} more)" if len(fewest) > 1 else ""
+    return f"leaks if{further}: {fewest[0]}" if fewest else ""
 
 
 def _cut(text: str, width: int) -> str:

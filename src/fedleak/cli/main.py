@@ -58,6 +58,25 @@ def check(scenario: Path | None, json: str | None, verbose: bool) -> None:
 
 
 @app.command()
+@click.argument("scenario", type=PATH, required=False)
+@click.option("--write", type=PATH, help="Write the scenario with the first change that closes the leak here.")
+@click.option("--picture", type=PATH, help="Draw leak against usefulness to this .svg file.")
+@json_option
+@click.option("--jobs", type=click.IntRange(min=1), help="Cores that are used; all by default.")
+@click.option("--budget", help="A time such as 5m: the best that is found by then.")
+@click.option("--max-audits", type=click.IntRange(min=2), default=120, help="Audits of the search, at most.")
+@click.option("--run-key", help="Repeats a search.")
+def advise(scenario: Path | None, **options: Any) -> ExitCode:
+    """Search for the change that closes the leak and costs the model least: audits decide, three changes at most.
+
+    SCENARIO: Scenario in TOML; the built-in one if left out.
+    """
+    from fedleak.cli.advise import advise_command
+
+    return advise_command(scenario, **options)
+
+
+@app.command()
 @click.argument("table")
 @about_a_table
 @click.option("--out", type=PATH, default=Path("scenario.toml"), help="The file to write.")
@@ -144,6 +163,53 @@ def calibrate(
 def _split(names: tuple[str, ...]) -> tuple[str, ...]:
     """Given one by one, or in one word with commas."""
     return tuple(name.strip() for given in names for name in given.split(",") if name.strip())
+
+
+@app.command()
+@click.argument("grid", type=PATH)
+@click.option(
+    "--out", type=PATH, default=Path("fedleak-sweep"), help="Folder of the store; what it has is not run again."
+)
+@click.option("--engine", help="dask://HOST:PORT of a scheduler that is there; the cores of this machine if left out.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side on this machine; as many as cores.")
+@click.option("--dry-run/--no-dry-run", help="List the cells, and run nothing.")
+@json_option
+def sweep(grid: Path, out: Path, engine: str | None, jobs: int | None, dry_run: bool, json: str | None) -> ExitCode:
+    """Run a grid of scenarios, each cell an experiment with published run keys; the same command goes on where it was.
+
+    GRID: A grid in TOML: a base scenario and lists of values for its keys.
+    """
+    import os
+
+    from fedleak.cli.sweep import sweep_command
+
+    return sweep_command(grid, out, engine, jobs or os.cpu_count() or 1, dry_run, json)
+
+
+@app.command()
+@click.argument("store", type=PATH)
+@click.option("--where", "words", multiple=True, help="KEY=VALUE: these findings alone; may be given several times.")
+@click.option("--by", "keys", multiple=True, help="Count and average by this key; may be given several times.")
+@click.option("--code", help="The version of the code, by the beginning of its name; the latest if left out.")
+@click.option("--compare", help="An older version of the code to compare with.")
+@click.option("--to", type=PATH, help="Write the rows to this .csv, .json or .parquet file.")
+@json_option
+def results(
+    store: Path,
+    words: tuple[str, ...],
+    keys: tuple[str, ...],
+    code: str | None,
+    compare: str | None,
+    to: Path | None,
+    json: str | None,
+) -> ExitCode:
+    """Look at what sweeps found: a table, counts, the difference of two versions, a file.
+
+    STORE: A folder that a sweep wrote to, or the store in it.
+    """
+    from fedleak.cli.results import results_command
+
+    return results_command(store, words, _split(keys), code, compare, to, json)
 
 
 @app.command()

@@ -26,7 +26,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 def environment(**extra: ScalarValue) -> dict[str, ScalarValue]:
     found: dict[str, ScalarValue] = {"fedleak": __version__, "python": platform.python_version()}
     for package in PACKAGES:
-        found[package] = _version(package)
+        found[package] = package_version(package)
     found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     found["time"] = _now()
     return {**found, **extra}
@@ -80,7 +80,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _version(package: str) -> str | None:
+def package_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -92,7 +92,11 @@ def _versions() -> dict[str, str | None]:
     homes = packages_distributions()
     loaded = {home for name in {name.partition(".")[0] for name in sys.modules} for home in homes.get(name, ())}
     names = sorted({*loaded, *PACKAGES, *IN_ATTACKS} - {"fedleak"}, key=str.lower)
-    return {"fedleak": __version__, "python": platform.python_version(), **{name: _version(name) for name in names}}
+    return {
+        "fedleak": __version__,
+        "python": platform.python_version(),
+        **{name: package_version(name) for name in names},
+    }
 
 
 def _libraries() -> list[dict[str, ScalarValue]]:
