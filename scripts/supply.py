@@ -1,7 +1,9 @@
 """What fedleak is made of: a CycloneDX list of runtime dependencies, their licences, and a build that repeats.
 
 ``sbom`` prints the list, from the metadata of what is installed. ``build`` makes wheel and sdist twice, in environments
-of their own, and compares the hashes. Exit code 1 where a licence is not known to be fine, or hashes differ.
+of their own, and compares the hashes. ``hashes`` prints constraints.txt with the SHA-256 of every wheel that Linux
+takes on Python 3.11 to 3.13, what the pins need in turn included, as the package index tells them; without torch, whose
+CPU and CUDA builds share a version. Exit code 1 where a licence is not known to be fine, or hashes differ.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import venv
 from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PERMISSIVE = frozenset(
@@ -37,6 +40,8 @@ PERMISSIVE = frozenset(
     ]
 )
 ALLOWED = {"gmpy2": "LGPL-3.0-or-later"}  # a library of its own that is loaded unchanged, which its licence allows
+PYTHONS = ("3.11", "3.12", "3.13")
+PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 EXTRA = re.compile(r"\bextra\s*==")
 
 
@@ -120,11 +125,46 @@ def _build_twice() -> int:
     return int(first != second)
 
 
+def pins() -> list[str]:
+    """Of constraints.txt, without torch."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith(("#", "torch=="))]
+
+
+def hashed(reports: Iterable[dict[str, Any]]) -> str:
+    """A requirements file for ``pip install --require-hashes``, from what pip says that it would install."""
+    found: dict[str, set[str]] = {}
+    for package in (each for report in reports for each in report["install"]):
+        told = package["metadata"]
+        pin = f"{re.sub(r'[-_.]+', '-', told['name']).lower()}=={told['version']}"
+        found.setdefault(pin, set()).add(package["download_info"]["archive_info"]["hashes"]["sha256"])
+    lines = ["# Printed by `scripts/supply.py hashes`: Linux on x86-64, Python 3.11 to 3.13; torch is left out"]
+    for pin, digests in sorted(found.items()):
+        lines.append(" \\\n".join([pin, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))]))
+    return "\n".join(lines)
+
+
+def would_install(python: str) -> dict[str, Any]:
+    """pip's report for a version of Python, nothing but metadata being fetched."""
+    kinds = [option for platform in PLATFORMS for option in ("--platform", platform)]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--dry-run"]
+    how = ["--ignore-installed", "--only-binary", ":all:", "--implementation", "cp", "--python-version", python, *kinds]
+    with tempfile.TemporaryDirectory() as folder:
+        out = ["--target", folder, "--report", f"{folder}/report.json"]
+        subprocess.run([*pip, *how, *out, *pins()], check=True, capture_output=True)
+        told: dict[str, Any] = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+    return told
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["sbom", "build"])
-    if parser.parse_args().what == "build":
+    parser.add_argument("what", choices=["sbom", "build", "hashes"])
+    what = parser.parse_args().what
+    if what == "build":
         return _build_twice()
+    if what == "hashes":
+        print(hashed(map(would_install, PYTHONS)))
+        return 0
     print(json.dumps(sbom(), indent=2))
     wrong = unfit((name, licence(package)) for name, package in runtime().items())
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")

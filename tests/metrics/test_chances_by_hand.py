@@ -38,7 +38,7 @@ def test_groups_of_equal_rows_are_dealt_out_in_so_many_ways():
 
 
 def test_the_tail_of_a_mean_is_students():
-    differences = np.array([1.0, 2.0, 4.0, -0.5])
+    differences = np.array([1.0, 2.0, 4.0, -0.5, 0.25])
     assert mean_tail(differences) == pytest.approx(ttest_1samp(differences, 0.0, alternative="greater").pvalue)
     assert [mean_tail(np.full(3, value)) for value in (1.0, 0.0, -1.0)] == [0.0, 1.0, 1.0]
 
