@@ -24,18 +24,11 @@ from fedleak.trial.provenance import one_thread, provenance
 from fedleak.trial.spent import Spent, cpu_seconds, note_apart
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-# Measured before results said where they came from: a file that is measured again must leave this list.
-NOT_YET = {
-    "luo2021": "fig7 table3",
-}
-OLD = {f"{paper}/{name}" for paper, names in NOT_YET.items() for name in names.split()}
 
 
 def committed() -> Iterator[object]:
     for path in sorted(RESULTS.rglob("*.json")):
-        name = path.relative_to(RESULTS).with_suffix("").as_posix()
-        marks = [pytest.mark.xfail(reason="to be measured again", strict=True)] if name in OLD else []
-        yield pytest.param(path, id=name, marks=marks)
+        yield pytest.param(path, id=path.relative_to(RESULTS).with_suffix("").as_posix())
 
 
 def check(made: dict[str, object]) -> None:
@@ -56,11 +49,6 @@ def test_every_committed_result_says_where_it_came_from(path):
     assert result["cpu_seconds"] > 0
     for row in result.get("rows", ()):
         assert "seconds" not in row["measured"], "times are CPU times, and are called so"
-
-
-def test_the_list_of_old_results_names_committed_ones():
-    names = {path.relative_to(RESULTS).with_suffix("").as_posix() for path in RESULTS.rglob("*.json")}
-    assert names >= OLD
 
 
 class Tiny(Experiment):
