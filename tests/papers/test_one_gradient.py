@@ -16,6 +16,8 @@ from fedleak.papers.jin2021.one_gradient_case import (
 )
 from fedleak.papers.jin2021.one_gradient_pictures import OneGradientPictures, _row
 from fedleak.papers.jin2021.printed import MNIST
+from fedleak.papers.jin2021.relu_batches import _row as relu_row
+from fedleak.papers.jin2021.relu_batches import batch_figures
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +53,14 @@ def test_rows_are_over_seeds_and_keep_what_was_not_told():
 def test_sizes_are_planned_trained_and_untrained():
     planned = {(case.dataset, case.n_rows, case.n_trained > 0) for case in OneGradientPictures().cases(quick=False)}
     assert len(planned) == 16
+
+
+def test_a_table_through_relu_comes_out_and_says_what_it_vouches_for():
+    found = batch_figures(GradientCase(TABLE, 4), 10)
+    assert found["called_recovered"] == found["exact"] == found["label_counts_exact"] == 1.0
+    assert found["largest_error"] < 1e-5 < found["error_of_one_half"]
+    unsolved = {**found, "called_recovered": 0.0, "exact": 0.0, "largest_error": None}
+    row = relu_row(GradientCase(TABLE, 4), [found, unsolved])
+    assert row.measured["exact"] == 0.5
+    assert row.measured["largest_error"] == found["largest_error"]
+    assert row.baseline["largest_error"] == found["error_of_one_half"]

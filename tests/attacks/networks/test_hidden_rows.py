@@ -50,8 +50,8 @@ def test_rows_and_labels_come_out_of_one_gradient():
     assert (labels[nearest.argmin(axis=1)] == found.hidden.labels).all()
 
 
-def test_a_kink_is_told():
-    network = network_of(("linear 20", "activation relu", "linear 3"))
+def test_a_kink_without_zeros_is_told():
+    network = network_of(("linear 20", "activation leaky-relu", "linear 3"))
     found = solved_batch(gradient_of(network, np.random.default_rng(0).random((2, 6)), np.array([0, 1])), None)
     assert found.hidden is None
     assert "kinks" in found.why

@@ -137,5 +137,10 @@ def smooth(top: DenseTop) -> bool:
     return all(one is None or one.how in ("sigmoid", "tanh") for one in top.activations)
 
 
+def sparse(top: DenseTop) -> bool:
+    """A unit that is off for a row takes nothing of its error: ReLU after the first layer."""
+    return top.activations[0] is not None and top.activations[0].how == "relu"
+
+
 def widths(top: DenseTop) -> Sequence[int]:
     return [len(layer.weight) for layer in top.layers]

@@ -92,6 +92,15 @@ def solved(equations: Equations, labels: IntArray, start: FloatArray) -> HiddenR
     return _found(equations, mixes, shares, labels, misfit)
 
 
+def weighed(equations: Equations, labels: IntArray, rows: FloatArray) -> HiddenRows:
+    """Rows that were found in another way: what the equations say of them, without a step. Later layers count by their
+    rounding alone, so that a gradient that was changed shows."""
+    shares, mixes = np.eye(len(equations.top.layers[-1].weight))[labels], start_from(equations, rows)
+    residuals = _residuals(equations, equations.through(mixes, shares), mixes)
+    whole = _weighted(_Weights(equations, mixes, shares, 1.0), residuals)
+    return _found(equations, mixes, shares, labels, float(whole @ whole))
+
+
 def _found(equations: Equations, mixes: FloatArray, shares: FloatArray, labels: IntArray, squared: float) -> HiddenRows:
     rows = mixes @ equations.factors.basis.T
     errors = equations.through(mixes, shares).errors[0]

@@ -1,7 +1,8 @@
 """One gradient, solved: the size of the batch, its labels, what went into the first fully connected layer.
 
 Every step is checked by what is left over. The rank has a gap, label counts make all equations fit to rounding, and two
-starts that have nothing in common end at the same rows. Where one of these fails, what is missing is said.
+starts that have nothing in common end at the same rows; with ReLU, zeros of the errors give the rows and the network
+itself confirms each. Where one of these fails, what is missing is said.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.attacks.networks.client_gradients import ClientGradient
-from fedleak.attacks.networks.dense_top import DenseTop, smooth, top_of
+from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
 from fedleak.attacks.networks.hidden_rows import Equations, HiddenRows, equations_of, solved, start_from
+from fedleak.attacks.networks.kinked_rows import kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
 from fedleak.core.arrays import FloatArray, Value
@@ -29,7 +31,8 @@ LARGEST = 32  # rows: beyond, K(K - 1) unknowns take minutes
 @dataclass(frozen=True, eq=False)
 class SolvedBatch(Value):
     """``hidden`` is None where nothing was found, and ``why`` says at which step. ``error``: of each row, relative to
-    the spread of all rows, as rounding lets expect; starts that differ count as well."""
+    the spread of all rows, as rounding lets expect. ``agreeing``: starts that end at the same rows; with ReLU two ways,
+    zeros and what the network computes, where they do."""
 
     why: str
     factors: LayerFactors | None = None
@@ -49,17 +52,41 @@ def solved_batch(seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
         return SolvedBatch("the network has batch norm or dropout: rows do not go through it one by one")
     if top is None:
         return SolvedBatch("the network does not end in fully connected layers")
-    if not smooth(top):
-        return SolvedBatch("an activation after the first fully connected layer has kinks: its slopes do not move")
+    kinked = sparse(top)
+    if not smooth(top) and not kinked:
+        return SolvedBatch("an activation after the first fully connected layer has kinks, and no zeros that tell rows")
+    if kinked and top.layers[0].bias is None:
+        return SolvedBatch("the first fully connected layer has no bias: zeros fix every row up to a factor alone")
     factors = factors_of(top.gradient_of(0, seen.values), seen.epsilon, seen.n_rows)
     if factors is None:
         return SolvedBatch(_no_rank(top, seen))
     if factors.n_rows > LARGEST:
         return SolvedBatch(f"batches of more than {LARGEST} rows are not tried; this has {factors.n_rows}", factors)
+    equations = equations_of(top, factors, seen.values, seen.epsilon)
+    if kinked:
+        return _by_zeros(equations, top.gradient_of(0, seen.values), rng)
     counts = counts_of(seen, factors.n_rows)
     if counts is None:
         return SolvedBatch("label counts do not come out whole: predictions depend on the rows too much", factors)
-    return _tried(equations_of(top, factors, seen.values, seen.epsilon), counts, seen, rng)
+    return _tried(equations, counts, seen, rng)
+
+
+def _by_zeros(equations: Equations, gradient: FloatArray, rng: np.random.Generator) -> SolvedBatch:
+    """Label counts are those of the rows: no prediction has to be guessed."""
+    found = kinked_rows(equations, gradient, rng, FITS)
+    if found is None:
+        why = "too few errors with more zeros than chance has: units are on or off for most rows alike, or too few"
+        return SolvedBatch(why, equations.factors)
+    hidden, confirmed = found.hidden, int(found.confirmed.sum())
+    why = (
+        "" if found.confirmed.all() else f"the network confirms {confirmed} of {len(hidden.rows)} rows that zeros give"
+    )
+    counts = LabelCounts(np.bincount(hidden.labels, minlength=len(equations.top.layers[-1].weight)), 0.0)
+    told = counts if found.confirmed.all() else None
+    if not why and hidden.misfit > FITS:
+        why = "gradients of later layers do not fit the rows to rounding"
+    error = _expected_error(equations, hidden)
+    return SolvedBatch(why, equations.factors, told, hidden, error, 1 + int(found.confirmed.all()))
 
 
 def _no_rank(top: DenseTop, seen: ClientGradient) -> str:

@@ -7,6 +7,7 @@ Batches are of test pictures; models are trained, if at all, on training picture
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,10 +64,13 @@ class Solved(Value):
     cpu_seconds: float
 
 
-def problem_of(case: GradientCase, seed: int) -> Problem:
+def problem_of(
+    case: GradientCase, seed: int, *, lines: Sequence[str] | None = None, part: PartName = "test"
+) -> Problem:
+    """``lines``: the network's layers, in place of the usual ones; a table has no parts."""
     torch, rng = load_torch("one gradient"), np.random.default_rng([seed, case.n_rows, case.n_trained])
-    inputs, labels = _data(case.dataset, "test")
-    lines = CONNECTED if case.dataset == TABLE else CONVOLVED
+    inputs, labels = _data(case.dataset, part)
+    lines = lines or (CONNECTED if case.dataset == TABLE else CONVOLVED)
     network = initial_network(inputs.shape[1:], [layer_of_line(line) for line in lines], "torch", rng)
     network = _trained(network, case, rng)
     held = rng.choice(len(inputs), case.n_rows, replace=False)
