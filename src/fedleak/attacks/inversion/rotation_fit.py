@@ -51,8 +51,7 @@ class MatchingProblem:
         return np.asarray(whole[:, known.shape[1] :])
 
     def misfit(self, rotation: FloatArray) -> float:
-        """Distance from what is known of the columns, relative to their size; of a table of zeros that zeros do not fit,
-        infinite."""
+        """Distance from what is known of the columns, relative to their size; infinite where zeros do not fit."""
         guess = self.factor @ rotation
         distance, size = float(np.linalg.norm(guess - self.target(guess))), float(np.linalg.norm(self.factor))
         return distance / size if size else 0.0 if distance == 0 else float("inf")
