@@ -245,15 +245,20 @@ def diff(before: Path, after: Path, json: str | None) -> ExitCode:
 
 @app.command()
 @click.argument("transcript", type=PATH)
+@click.option(
+    "--truth",
+    type=PATH,
+    help="What really was, a folder or a CSV file: says how well each message alone predicts it (plaintext-scan).",
+)
 @json_option
-def inspect(transcript: Path, json: str | None) -> None:
+def inspect(transcript: Path, truth: Path | None, json: str | None) -> None:
     """Show what a transcript holds: who sent what to whom, in which form.
 
     TRANSCRIPT: A transcript folder, as an audit writes it.
     """
     from fedleak.cli.inspect import inspect_command
 
-    inspect_command(transcript, json)
+    inspect_command(transcript, truth, json)
 
 
 def run() -> None:
