@@ -101,6 +101,25 @@ class Theory:
 
 
 @dataclass(frozen=True, eq=False)
+class ExampleRows(Value):
+    """A few rows of a table, by name, and of them the columns that came out best for the attack."""
+
+    rows: tuple[str, ...] = field(metadata=meaning("what each row is called: its number, or round and row"))
+    columns: tuple[str, ...] = field(metadata=meaning("the columns, those first of which most was learnt"))
+    true: FloatArray = field(metadata=meaning("their true values: a list a row"))
+    guessed: FloatArray = field(
+        metadata=meaning("what the attack made of them; null where it gave nothing, or knew the cell beforehand")
+    )
+
+    def __post_init__(self) -> None:
+        wanted = (len(self.rows), len(self.columns))
+        if self.true.shape != wanted or self.guessed.shape != wanted:
+            raise ValueError(f"ExampleRows must be {wanted}; got {self.true.shape} and {self.guessed.shape}")
+        object.__setattr__(self, "true", freeze(self.true))
+        object.__setattr__(self, "guessed", freeze(self.guessed))
+
+
+@dataclass(frozen=True, eq=False)
 class Exhibit(Value):
     """A few true and guessed values side by side, for the picture.
 
@@ -110,6 +129,9 @@ class Exhibit(Value):
 
     true: FloatArray = field(metadata=meaning("true values of the data owner"))
     guessed: FloatArray = field(metadata=meaning("what the attack made of them, in the same shape"))
+    examples: ExampleRows | None = field(
+        default=None, metadata=meaning("a few rows with their columns, where the secret is a table; null where not")
+    )
 
     def __post_init__(self) -> None:
         if self.true.shape != self.guessed.shape:
