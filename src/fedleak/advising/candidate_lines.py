@@ -62,12 +62,6 @@ def steps(scenario: Scenario) -> Iterator[Line]:
                 yield from _runnable([partial(_weakened, scenario, defense, one.name, weaker)])
 
 
-def uses_ideal(scenario: Scenario) -> tuple[str, ...]:
-    """Choices in it that exist as ideal functionality alone, as ``key = "value"``."""
-    found = [(one, getattr(scenario.settings, one.name)) for one in fields(scenario.settings)]
-    return tuple(f'{one.name} = "{value}"' for one, value in found if value in one.metadata.get("ideal", ()))
-
-
 def _setting_lines(scenario: Scenario, n_rows: int) -> Iterator[Line]:
     for one in _searched(scenario.settings):
         value, way = getattr(scenario.settings, one.name), one.metadata["tells_less"]
