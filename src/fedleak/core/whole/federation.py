@@ -77,6 +77,12 @@ class Party:
     columns: tuple[str, ...]
     train: Slice
     test: Slice | None = None  # rows held out from training, for the model's accuracy alone
+    population: FloatArray | None = None  # other rows of the same columns: ranges and kinds are theirs where there are
+
+    @property
+    def described_by(self) -> FloatArray:
+        """The rows whose ranges and kinds are those of the columns."""
+        return self.train.features if self.population is None else self.population
 
     @property
     def facts(self) -> PartyFacts:
