@@ -40,7 +40,7 @@ PROMISED = {
     ),
     *("population", "recovery", "ceiling", "budget"),
     *("n", "cells_recovered", "theory", "severity", "seconds", "further_scores", "evidence", "exhibit"),
-    *("columns", "claim", "gain_ci", "p_value", "p_corrected", "certificate"),
+    *("columns", "claim", "gain_ci", "p_value", "p_corrected", "certificate", "risks"),
 }
 DELETED = object()
 

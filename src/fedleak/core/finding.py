@@ -10,6 +10,7 @@ from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
 from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.described import meaning
+from fedleak.core.risk import Risk, risks_of, shown_by
 from fedleak.core.visible_text import one_line
 
 
@@ -226,6 +227,13 @@ class Finding:
     def is_shown(self) -> bool:
         """A leak that was measured, or that the view proves."""
         return self.outcome is Outcome.LEAK or self.is_proved
+
+    @property
+    def risks(self) -> tuple[Risk, ...]:
+        """The questions of an impact assessment that a leak answers; of anything else, those that it was to answer."""
+        if self.outcome is Outcome.LEAK:
+            return shown_by(self.secret.kind, len(self.columns), self.cells_recovered)
+        return risks_of(self.secret.kind)
 
     @property
     def leaking_columns(self) -> tuple[str, ...]:

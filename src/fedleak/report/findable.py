@@ -15,6 +15,7 @@ def findable(findings: Iterable[Finding]) -> str:
 def _words(finding: Finding) -> Iterator[str]:
     yield from (who(finding.adversary), finding.mode.value, finding.attack, possessive(finding.secret))
     yield from (outcome_words(finding), finding.defense or "")
+    yield from finding.risks
     if finding.is_shown:
         yield f"severity {finding.severity.label}"
     yield from (column.column for column in finding.columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedleak.core.adversary import SecretKind
 from fedleak.core.report import Report
+from fedleak.core.risk import Risk
 from fedleak.report.wording import MODE_MEANING, OUTCOME_MEANING, OUTCOME_WORDS
 
 OURS = (
@@ -20,7 +21,7 @@ OURS = (
 
 
 def glossary(report: Report) -> tuple[tuple[str, str], ...]:
-    """Our own words, and of modes, outcomes and secrets those that the page uses."""
+    """Our own words, and of risks, modes, outcomes and secrets those that the page uses."""
     found = report.findings
     modes = [(mode.value, meant) for mode, meant in MODE_MEANING.items() if any(f.mode is mode for f in found)]
     outcomes = [
@@ -29,5 +30,6 @@ def glossary(report: Report) -> tuple[tuple[str, str], ...]:
         if any(f.outcome is outcome for f in found)
     ]
     kinds = [kind for kind in SecretKind if any(f.secret.kind is kind for f in found)]
+    risks = [(risk.value, risk.question) for risk in Risk if any(risk in f.risks for f in found)]
     secrets = [(kind.words, kind.consequence.format(owner="the owner")) for kind in kinds]
-    return (*OURS, *modes, *outcomes, *secrets)
+    return (*OURS, *risks, *modes, *outcomes, *secrets)
