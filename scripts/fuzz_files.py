@@ -190,6 +190,8 @@ def tried(seed: Path, number: int, folder: Path) -> str:
 
 def _begin(memory_bytes: int) -> None:
     warnings.simplefilter("ignore")
+    for seed in seeds():  # what libraries take for themselves is not a file's
+        reader_of(seed)(seed)
     signal.signal(signal.SIGALRM, _too_long)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + memory_bytes
