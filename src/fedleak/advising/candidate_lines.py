@@ -50,7 +50,7 @@ def steps(scenario: Scenario) -> Iterator[Line]:
         elif isinstance(value, int):
             changed = [max(1, round(value * factor)) for factor in FACTORS]
         else:
-            changed = [value * factor for factor in FACTORS]
+            changed = [value * factor for factor in FACTORS if value]  # 0 stands for what is chosen by size
         for item in dict.fromkeys(changed):
             yield from _runnable([partial(_with_setting, scenario, one.name, item)])
     for defense in scenario.defenses:
