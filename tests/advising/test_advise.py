@@ -61,6 +61,18 @@ def test_ideal_functionality_is_marked(advice: Advice) -> None:
         assert any("ideal functionality" in line for line in remedy.lines()) == bool(remedy.change.ideal)
 
 
+def test_what_no_attack_could_try_is_not_called_measured(advice: Advice) -> None:
+    on_shares = [one for one in advice.remedies if 'gradients = "secret-shared"' in one.change.edit]
+    assert on_shares
+    for remedy in on_shares:
+        assert remedy.closes
+        assert remedy.not_measured == remedy.breaks
+        assert any(line.startswith("by argument, not by measurement: ") for line in remedy.lines())
+    for remedy in advice.remedies:
+        assert remedy in on_shares or not remedy.not_measured
+        assert remedy.to_json()["not_measured"] == list(remedy.not_measured)
+
+
 def test_theory_saves_runs_and_no_more_audits_than_wanted_are_made(advice: Advice) -> None:
     assert advice.n_ruled_out > 0
     assert 1 < advice.n_audits <= MOST
