@@ -32,9 +32,17 @@ from fedleak.core.errors import FedleakError
 from fedleak.data.sources import load
 from fedleak.door.reports import load_report
 from fedleak.models.interpret import load_model
+from fedleak.protocols.captured.gradient_file import captured_gradient
+from fedleak.report.json_format import loads
 from fedleak.storage.capture_and_truth import load_capture, load_truth
+from fedleak.storage.view_and_guess import load_view
+from fedleak.sweeps.grid import load_grid
+from fedleak.sweeps.queried import chosen_code
+from fedleak.sweeps.store import Store
 
-SEEDS = Path(__file__).parents[1] / "tests" / "fuzz_seeds"
+TESTS = Path(__file__).parents[1] / "tests"
+SEEDS = TESTS / "fuzz_seeds"
+VIEW = TESTS / "storage" / "samples" / "version_1" / "view"
 SECONDS_A_FILE = 10
 MEMORY_BYTES = 1_000_000_000  # beyond what the process begins with
 PIECES = (
@@ -51,6 +59,23 @@ def _checked(path: Path) -> None:
     plan_check(load_scenario(path))
 
 
+def _viewed(path: Path) -> None:
+    """Messages and records are read when they are asked for."""
+    view = load_view(path)
+    list(view.messages)
+    for records in view.locals.values():
+        list(records)
+
+
+def _swept(path: Path) -> None:
+    store = Store(path)
+    version = chosen_code(store, None)
+    store.findings(version)
+    store.settings()
+    for report in store.reports(version).values():
+        loads(report)
+
+
 # By how the name of a seed begins: what reads it.
 READERS: dict[str, Callable[[Path], object]] = {
     "model": load_model,
@@ -60,6 +85,10 @@ READERS: dict[str, Callable[[Path], object]] = {
     "capture": _inspected,
     "truth": load_truth,
     "scenario": _checked,
+    "view": _viewed,
+    "gradient": captured_gradient,
+    "grid": lambda path: load_grid(path).cells(),
+    "store": _swept,
 }
 
 
@@ -161,6 +190,8 @@ def tried(seed: Path, number: int, folder: Path) -> str:
 
 def _begin(memory_bytes: int) -> None:
     warnings.simplefilter("ignore")
+    for seed in seeds():  # what libraries take for themselves is not a file's
+        reader_of(seed)(seed)
     signal.signal(signal.SIGALRM, _too_long)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + memory_bytes
@@ -186,7 +217,7 @@ def block(job: tuple[Path, int, int]) -> tuple[Counter[str], list[Fault], int]:
 
 
 def seeds() -> list[Path]:
-    return sorted(path for path in SEEDS.iterdir() if _kind(path) in READERS)
+    return sorted([*(path for path in SEEDS.iterdir() if _kind(path) in READERS), VIEW])
 
 
 def jobs(count: int, first: int, size: int = 50) -> Iterator[tuple[Path, int, int]]:

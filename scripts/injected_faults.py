@@ -16,36 +16,12 @@ from fedleak.core.whole.randomness import RunKey
 
 KEY = str(RunKey.published(0))
 FEDLEAK = (sys.executable, "-m", "fedleak")
-SCENARIO = """
-title = "one to disturb"
-seed = 3
-[data]
-source = "sklearn:breast_cancer"
-scaling = "standard+max-row-norm"
-max_rows = 100
-[federation]
-protocol = "vertical-logistic"
-cipher = "sealed"
-batch_size = 8
-epochs = 4
-learning_rate = 0.1
-[federation.partition]
-by = "ratio"
-[[federation.parties]]
-name = "bank"
-role = "active"
-n_columns = 7
-[[federation.parties]]
-name = "fintech"
-role = "passive"
-n_columns = 23
-[[adversary]]
-parties = ["fintech"]
-attacks = ["residual-sign", "own-weights", "minimum-norm-labels", "residual-recovery"]
-[[defense]]
-name = "gaussian-noise"
-sigma = 200.0
-"""
+# The small scenario of the tests; in place of its second adversary, what the first one tries.
+SMALL = (Path(__file__).parents[1] / "tests" / "small_scenario.toml").read_text(encoding="utf-8")
+SECOND = '[[adversary]]\nparties = ["bank"]\n'
+TRIED = 'attacks = ["residual-sign", "own-weights", "minimum-norm-labels", "residual-recovery"]\n'
+assert SECOND in SMALL
+SCENARIO = SMALL.replace(SECOND, TRIED)
 
 
 class Place:

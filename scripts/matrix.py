@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MANAGED = Path.home() / ".pyenv" / "versions"
 SMOKE = (
     ("--version",),
     ("list", "attacks"),
@@ -38,14 +39,20 @@ def oldest(python: str) -> Iterator[str]:
             yield f"{wanted.name}=={bound}.*"
 
 
-def interpreters(wanted: Sequence[str]) -> dict[str, str]:
-    """Those that run: a shim of a version manager may be there without its Python."""
-    found = {}
+def interpreters(wanted: Sequence[str], managed: Path = MANAGED) -> dict[str, str | None]:
+    """Those that run, and None for those that are not here. A version manager's shim runs only the version that is
+    chosen, so what it has installed is looked up too."""
+    found: dict[str, str | None] = {}
     for version in wanted:
-        place = shutil.which(f"python{version}")
-        if place and subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0:
-            found[version] = place
+        name = f"python{version}"
+        on_path = shutil.which(name)
+        places = [on_path] * bool(on_path) + [str(path) for path in managed.glob(f"{version}.*/bin/{name}")]
+        found[version] = next((place for place in places if place and _runs(place)), None)
     return found
+
+
+def _runs(python: str) -> bool:
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def tried(python: str, pins: Sequence[str], folder: Path) -> str:
@@ -70,6 +77,9 @@ def main() -> int:
     given = parser.parse_args()
     failed = False
     for version, python in interpreters(given.python).items():
+        if python is None:
+            print(f"Python {version}: not here, NOT TRIED", flush=True)
+            continue
         for kind, pins in {"newest": [], "oldest": list(oldest(version))}.items():
             if given.only in (None, kind):
                 with tempfile.TemporaryDirectory(prefix="matrix-") as folder:

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fedleak.core.whole.randomness import RunKey
 
 KEY = RunKey.published(0)  # noise that is the same in every run of the tests
 
-SMALL = """
-title = "small"
-seed = 3
-[data]
-source = "sklearn:breast_cancer"
-scaling = "standard+max-row-norm"
-max_rows = 100
-[federation]
-protocol = "vertical-logistic"
-cipher = "sealed"
-batch_size = 8
-epochs = 4
-learning_rate = 0.1
-[federation.partition]
-by = "ratio"
-[[federation.parties]]
-name = "bank"
-role = "active"
-n_columns = 7
-[[federation.parties]]
-name = "fintech"
-role = "passive"
-n_columns = 23
-[[adversary]]
-parties = ["fintech"]
-[[adversary]]
-parties = ["bank"]
-[[defense]]
-name = "gaussian-noise"
-sigma = 200.0
-"""
+SMALL = "\n" + Path(__file__).with_name("small_scenario.toml").read_text(encoding="utf-8")
 
 
 def changed(*replacements: tuple[str, str]) -> str:

@@ -56,8 +56,21 @@ def test_an_edit_pasted_over_the_scenario_is_the_scenario_that_was_audited(advic
 def test_ideal_functionality_is_marked(advice: Advice) -> None:
     for remedy in advice.remedies:
         oracle = 'approximation = "piecewise"'
-        assert (oracle in remedy.change.edit) == (remedy.change.ideal == (oracle,))
+        asked = oracle in remedy.change.edit and "secret-shared" not in remedy.change.edit  # on shares it is run
+        assert asked == (remedy.change.ideal == (oracle,))
         assert any("ideal functionality" in line for line in remedy.lines()) == bool(remedy.change.ideal)
+
+
+def test_what_no_attack_could_try_is_not_called_measured(advice: Advice) -> None:
+    on_shares = [one for one in advice.remedies if 'gradients = "secret-shared"' in one.change.edit]
+    assert on_shares
+    for remedy in on_shares:
+        assert remedy.closes
+        assert remedy.not_measured == remedy.breaks
+        assert any(line.startswith("by argument, not by measurement: ") for line in remedy.lines())
+    for remedy in advice.remedies:
+        assert remedy in on_shares or not remedy.not_measured
+        assert remedy.to_json()["not_measured"] == list(remedy.not_measured)
 
 
 def test_theory_saves_runs_and_no_more_audits_than_wanted_are_made(advice: Advice) -> None:

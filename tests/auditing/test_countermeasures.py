@@ -50,12 +50,15 @@ VARIANTS = {
     ),
 }
 PLAIN = (
+    "aligned-members",
     "arbiter-collusion",
     "average-inversion",
     "binary-records",
     "column-products",
+    "digest-enumeration",
     "equality-solving",
     "gram-inversion",
+    "identifier-enumeration",
     "packed-residual-sign",
     "residual-sign",
     "sign-system-labels",
@@ -109,6 +112,7 @@ SCENARIOS = (*PLAIN, *VARIANTS)
 def pairs() -> list[tuple[str, str]]:
     """By name alone, so that nothing is computed when tests are collected."""
     by_protocol = {"average-inversion": "more parties", "equality-solving": "hidden model"}
+    by_protocol |= dict.fromkeys(("aligned-members", "digest-enumeration", "identifier-enumeration"), "size alone")
     vertical = [name for name in SCENARIOS if name not in by_protocol]
     updates = [name for name in vertical if name in {"binary-records", "column-products"}]
     arbiter = [name for name in vertical if name in {"arbiter-collusion", "gram-inversion", "an arbiter alone"}]

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from fedleak.bench import audit_bench
+from fedleak.bench.aggregation_round import ModularKey, summed
 from fedleak.bench.audit_bench import Sizes, measure
 from fedleak.core.errors import RunError
+from fedleak.crypto.agreed_keys import MaskingKey
 
-TINY = Sizes(24, 256, 1, 1)
+TINY = Sizes(24, 256, 1, 1, 4)
 FOUND = [("residual-sign", None, "leak", 1.0)]
 
 
@@ -28,8 +30,9 @@ def test_ratios_are_of_what_was_measured() -> None:
     found = measure(quick=True)
     assert found["jobs_ratio"] == 2.0
     assert found["limit_ratio"] == 1.25
-    sides = found["sides"]
-    assert found["onehot_ratio"] == sides["plain"]["onehot_seconds"] / sides["fedleak"]["onehot_seconds"]  # type: ignore[index]
+    for name in ("onehot", "aggregation"):
+        plain, ours = (found["sides"][side][f"{name}_seconds"] for side in ("plain", "fedleak"))  # type: ignore[index]
+        assert found[f"{name}_ratio"] == plain / ours
 
 
 def test_audits_that_find_something_else_are_no_comparison(audits: dict[int, audit_bench._Audited]) -> None:
@@ -45,4 +48,18 @@ def test_the_table_is_of_flags() -> None:
 
 
 def test_ciphertexts_of_the_built_in_audit_have_a_price() -> None:
-    assert audit_bench._ciphertext_seconds(Sizes(24, 1024, 1, 1)) > 0.5
+    assert audit_bench._ciphertext_seconds(Sizes(24, 1024, 1, 1, 4)) > 0.5
+
+
+def test_a_round_opens_the_sum_of_its_vectors_under_keys_of_either_kind() -> None:
+    vectors = np.random.default_rng(0).normal(size=(5, 7))
+    for kind in (ModularKey, MaskingKey):
+        np.testing.assert_allclose(summed(kind, vectors), vectors.sum(axis=0), atol=1e-11)
+    first, second = ModularKey(), ModularKey()
+    assert first.shared_with(second.public) == second.shared_with(first.public)
+
+
+def test_rounds_that_sum_to_something_else_are_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_bench, "summed", lambda kind, vectors: vectors[kind is ModularKey])
+    with pytest.raises(RunError, match="both sums must be the same"):
+        audit_bench._secure_sums(TINY)

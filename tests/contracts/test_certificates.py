@@ -36,11 +36,13 @@ from fedleak.testing.situations import Situation
 from prediction_runs import run_prediction, unit_federation, view_of
 
 PROVING = {
+    "aligned-members",
     "arbiter-collusion",
     "bare-ciphertexts",
     "binary-records",
     "bounded-score-labels",
     "claimed-residual-recovery",
+    "digest-enumeration",
     "gradient-separation",
     "histogram-decoding",
     "offered-thresholds",

@@ -22,8 +22,11 @@ from fedleak.defenses.inexact_sharing import GaussianNoise, UpdateNoise
 from fedleak.defenses.leak_check import LeakCheck
 from fedleak.deviations.extra_columns import ClaimedColumns, FakeFeatures
 from fedleak.deviations.marked_rows import ReverseSum
+from fedleak.deviations.named_strangers import ClaimedIdentifiers
 from fedleak.deviations.packed_products import PackedProducts
 from fedleak.protocols import PROTOCOLS, vocabularies
+from fedleak.protocols.alignment import vocabulary as alignment
+from fedleak.protocols.alignment.entity_alignment import AlignmentSettings
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_linear import HorizontalLinearSettings
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
@@ -86,6 +89,10 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
     if words is networks.VOCABULARY:
         clients = [row_clients(), row_clients(update="change", local_steps=2, known_batches=True)]
         return [ran(one) for one in (cut_table(), cut_pictures(trained=True), split(cut_table()), *clients)]
+    if words is alignment.VOCABULARY:
+        federation = vertical(TWO, AlignmentSettings(identifiers=200), protocol="entity-alignment")
+        digests = federation.with_settings(matching="digests")
+        return [ran(federation, deviation=ClaimedIdentifiers(guesses=40, identifiers=200)), ran(digests)]
     assert words is prediction.VOCABULARY, "a new family must have its runs here"
     return [ran(_served("model"), defense=LeakCheck()), ran(_served("contributions"))]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,19 @@ def test_damaged_gzip(tmp_path: Path) -> None:
     for content in (PLAIN.encode(), gzip.compress(PLAIN.encode())[:-12]):
         with pytest.raises(DataError, match=r"must be a gzip file"):
             load(write(tmp_path, "t.csv.gz", content))
+
+
+@pytest.mark.parametrize("name", ["small.csv", "small.csv.gz"])
+def test_a_small_file_takes_little_memory(tmp_path: Path, name: str) -> None:
+    content = b"a\n1\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    tracemalloc.start()
+    try:
+        assert text_files.read_bounded(path) == content
+        assert tracemalloc.get_traced_memory()[1] < 10 * text_files.PIECE_BYTES
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_decompression_bomb_stops_at_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

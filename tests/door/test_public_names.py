@@ -34,7 +34,10 @@ PARAMETERS = {
         "run_key", "repeats", "jobs", "in_process", "attack_timeout", "attack_memory", "out", "redact", "keep_keys",
         "progress", "settings",
     ],
-    "audit_model": ["model", "rows", "labels", "hidden", "columns", "attacks", "defenses", "seed", "run_key"],
+    "audit_model": [
+        "model", "rows", "labels", "hidden", "columns", "population", "knowledge", "attacks", "defenses", "seed",
+        "run_key",
+    ],
     "check": ["scenario", *OF_A_FRAME, "defenses", "attacks", "settings"],
     "load_report": ["path"],
 }  # fmt: skip

@@ -78,6 +78,8 @@ VERDICTS: dict[str, tuple[Line, ...]] = {
     "split_network": (("publisher", "labels of advertiser", NO_THEOREM),),  # directions: a law for linear tops only
     # 48 batches are enough for 48 rows; there are 12, and the parameters move.
     "two_cameras": (("hub", "images of west", NO_THEOREM), ("hub", "images of east", NO_THEOREM)),
+    # 1,000 numbers are fewer than 20,000 guesses, and no set is refused; the clinic hears of its own people alone.
+    "shared_customers": (("bank", "list of people of clinic", CERTAIN), ("clinic", "list of people of bank", PART)),
     # One row a batch, smooth layers: one row times one vector, where that vector is not zero.
     "phones_and_server": (("server", "features of telephones", "leaks if: the equations' Jacobian has full rank"),),
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,10 +14,10 @@ import pytest
 from sample_report import BANK_LABELS, sample_report
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.finding import Better, Exhibit, Finding, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, ExampleRows, Exhibit, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.report import html
-from fedleak.report.json_format import redact
+from fedleak.report.json_format import dumps, loads, redact
 from fedleak.report.verdict import statement
 from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS
 
@@ -50,7 +52,7 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] != "style":
+        if self._open and self._open[-1] not in ("style", "script"):
             self.chunks.append(data)
 
     @property
@@ -76,16 +78,22 @@ def test_the_verdict_stands_at_the_top() -> None:
     assert text.index(top.headline) < text.index("What each partner learns")
 
 
-def test_nothing_is_fetched_and_nothing_runs() -> None:
+def test_nothing_is_fetched_and_nothing_runs_but_the_search() -> None:
     source = html.render(sample_report())
     page = Page(source)
     assert re.search(r"https?:|//[a-z]|url\(|@import", source) is None
-    assert {"script", "link", "iframe", "object", "embed", "img", "base", "form"}.isdisjoint(page.tags)
+    assert {"link", "iframe", "object", "embed", "img", "base", "form"}.isdisjoint(page.tags)
+    assert page.tags.count("script") == 1
     links = [value for name, value in page.attributes if name in {"href", "src", "xlink:href", "action"}]
     assert links
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
     assert not any(name.startswith("on") for name, _ in page.attributes)
-    assert ("content", "default-src 'none'; style-src 'unsafe-inline'; img-src data:") in page.attributes
+    script = re.search(r"<script>(.*?)</script>", source, flags=re.DOTALL)
+    assert script is not None
+    digest = b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
+    assert ("content", policy) in page.attributes
+    assert re.search(r"fetch|XMLHttp|eval|innerHTML|import", script[1]) is None
 
 
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
@@ -127,7 +135,7 @@ def poisoned_report() -> Report:
 
 def test_names_with_markup_are_inert() -> None:
     page = page_of(poisoned_report())
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 1
     assert "img" not in page.tags
     assert not any(name.startswith("on") for name, _ in page.attributes)
     harmless = set(page_of(sample_report()).tags)
@@ -232,6 +240,46 @@ def test_a_page_with_true_values_says_so_and_a_redacted_one_has_none() -> None:
     assert 'class="exhibit"' in shown
     assert "Keep this page private." not in bare
     assert 'class="exhibit"' not in bare
+
+
+def with_examples(report: Report) -> Report:
+    """The first leak of features, with two of its rows."""
+    place = next(i for i, f in enumerate(report.findings) if f.columns and f.exhibit is not None)
+    found = report.findings[place]
+    assert found.exhibit is not None
+    true, guessed = np.array([[1.25, 7.5], [2.5, 8.5]]), np.array([[1.26, np.nan], [2.49, 8.5]])
+    rows = ExampleRows(("row 4", "row 90"), ("worst area", "worst smoothness"), true, guessed)
+    columns = tuple(replace(column, leaks=column.column != "constant") for column in found.columns)
+    shown = replace(found, columns=columns, exhibit=replace(found.exhibit, examples=rows))
+    return replace(report, findings=(*report.findings[:place], shown, *report.findings[place + 1 :]))
+
+
+def test_example_rows_stand_beside_the_worst_columns_and_go_with_redaction() -> None:
+    report = with_examples(only(next(f for f in sample_report().findings if f.columns)))
+    text = page_of(report).text
+    assert "2 examples: what bank made of values of fintech gram-from-partial-scores" in text
+    assert "column row 4 row 90" in text
+    assert "worst area true 1.25 guess 1.26 true 2.5 guess 2.49" in text
+    assert "worst smoothness true 7.5 guess — true 8.5 guess 8.5" in text
+    bare = html.render(redact(report))
+    assert "example" not in bare.replace("examples-", "").lower().partition("<body>")[2].partition("<script>")[0]
+    assert "1.26" not in bare
+    assert loads(dumps(report)).findings[0].exhibit.examples.rows == ("row 4", "row 90")  # type: ignore[union-attr]
+
+
+def test_an_attack_is_found_by_partner_secret_column_and_outcome() -> None:
+    page = page_of(sample_report())
+    words = [value for name, value in page.attributes if name == "data-words"]
+    found = [one for one in words if "worst area" in one]
+    assert len(found) == 1
+    for word in ("bank", "passive", "gram-from-partial-scores", "fintech's features", "leak", "severity medium"):
+        assert word in found[0]
+
+
+def test_three_changes_stand_open_and_the_others_are_folded() -> None:
+    report = replace(sample_report(), remedies=tuple(Remedy(f"change {number}") for number in range(5)))
+    source = html.render(report)
+    assert source.index("change 2") < source.index("2 further changes") < source.index("change 3")
 
 
 def test_an_empty_report_still_makes_a_page() -> None:

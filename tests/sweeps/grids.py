@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 from scenarios import changed
+from sweep_faults import kept
 
 BASE = changed(("max_rows = 100", "max_rows = 60"), ("epochs = 4", "epochs = 1")).partition("[[defense]]")[0]
 GRID = """
@@ -34,15 +33,6 @@ def written(folder: Path, grid: str = GRID) -> Path:
 def begun(grid: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "fedleak", "sweep", str(grid), "--out", str(out), *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def kept(out: Path) -> dict[str, str]:
-    """Inputs and reports by key: all that must be the same, whoever computed it."""
-    try:
-        with closing(sqlite3.connect(out / "results.sqlite", timeout=60)) as opened:
-            return dict(opened.execute("SELECT key, inputs || report FROM results ORDER BY key"))
-    except sqlite3.OperationalError:  # not there yet
-        return {}
 
 
 def wait_for(out: Path, n_cells: int, process: subprocess.Popen[str]) -> None:

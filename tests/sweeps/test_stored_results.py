@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from shutil import copyfile
 
 import pandas as pd
 import pytest
@@ -70,6 +73,35 @@ def test_files_hold_every_finding(store, tmp_path, name, read):
     assert list(frame["outcome"]) == ["leak", "no_leak"]
     assert list(frame["value"]) == pytest.approx([row["value"] for row in rows], rel=1e-12)
     assert list(frame.columns) == list(rows[0])
+
+
+HOSTILE = {
+    "text that is none": "UPDATE results SET code = CAST(x'e1ff' || code AS TEXT)",
+    "no JSON": "UPDATE settings SET setting = '{'",
+    "no object": "UPDATE settings SET setting = '[1]'",
+    "no list of parties": "UPDATE results SET report = replace(report, '[\"fintech\"]', '7')",
+    "tables that compute": "ALTER TABLE results RENAME TO hidden; CREATE VIEW results AS SELECT * FROM hidden",
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+def test_somebody_elses_store_is_read_or_refused_in_one_line(store, tmp_path, change):
+    path = tmp_path / "store.sqlite"
+    copyfile(store.path, path)
+    with closing(sqlite3.connect(path)) as opened:
+        opened.executescript(change)
+    with pytest.raises(InputError, match="the store must") as told:
+        results_command(path, (), (), None, None, None, None)
+    assert "\n" not in str(told.value)
+
+
+def test_what_a_file_says_findings_are_is_not_asked(store, tmp_path):
+    path = tmp_path / "store.sqlite"
+    copyfile(store.path, path)
+    endless = "WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more) SELECT n FROM more"
+    with closing(sqlite3.connect(path)) as opened:
+        opened.executescript(f"DROP VIEW findings; CREATE VIEW findings AS {endless}")
+    assert Store(path).findings("0.1.0+aaa") == store.findings("0.1.0+aaa")
 
 
 def test_mistakes_are_one_line(store, tmp_path):

@@ -8,8 +8,9 @@ import socket
 import sys
 
 import pytest
-from grids import GRID, begun, kept, wait_for, written
+from grids import GRID, begun, wait_for, written
 
+from dask_processes import DaskProcesses
 from fedleak.cli.sweep import sweep_command
 from fedleak.core.errors import ExitCode, InputError, MissingExtraError
 from fedleak.sweeps.cell import run_cell
@@ -18,6 +19,7 @@ from fedleak.sweeps.grid import load_grid
 from fedleak.sweeps.store import Store
 from fedleak.sweeps.swept import Planned, sweep
 from fedleak.trial.progress import Silent
+from sweep_faults import kept
 
 
 class Here(Engine):
@@ -136,6 +138,29 @@ def test_a_dask_cluster_gives_the_same_to_the_byte(planned, undisturbed, tmp_pat
         engine = engine_named(f"dask://{cluster.scheduler_address.removeprefix('tcp://')}", 1)
         assert sweep(planned, Store(tmp_path, new=True), engine, Silent()).n_computed == 6
     assert kept(tmp_path) == kept(undisturbed)
+
+
+class Disturbed(Engine):
+    """A cluster of two workers, of which one is killed after so many cells and does not come back."""
+
+    def __init__(self, cluster, after: int) -> None:
+        self._cluster, self._after = cluster, after
+
+    def done(self, works, tables):
+        engine = engine_named(self._cluster.engine, 1)
+        for n_done, found in enumerate(engine.done(works, tables), start=1):
+            if n_done == self._after:
+                self._cluster.kill_worker()
+            yield found
+
+
+def test_a_worker_of_a_cluster_that_is_killed_loses_nothing(planned, undisturbed, tmp_path):
+    pytest.importorskip("distributed", reason="the extra fedleak[dask] is not installed")
+    with DaskProcesses(tmp_path, 2) as cluster:
+        swept = sweep(planned, Store(tmp_path / "out", new=True), Disturbed(cluster, 3), Silent())
+        assert len(cluster.workers) == 1
+    assert (swept.n_computed, swept.failed) == (6, None)
+    assert kept(tmp_path / "out") == kept(undisturbed)
 
 
 def test_a_dry_run_lists_the_cells_and_makes_nothing(grid, tmp_path, capsys):

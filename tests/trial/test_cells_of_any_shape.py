@@ -24,8 +24,9 @@ from fedleak.report import html, json_format
 from fedleak.report.pictures import exhibit_words
 from fedleak.storage.capture_and_truth import load_truth, save_truth
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
-from fedleak.trial.attempt import MAX_EXHIBIT_SIDE, Attempt, exhibit_of, scored
+from fedleak.trial.attempt import Attempt, scored
 from fedleak.trial.decide import Question, decide
+from fedleak.trial.exhibits import MAX_EXHIBIT_SIDE, exhibit_of
 
 IMAGES = Secret(SecretKind.IMAGES, "clinic")
 NODES = Secret(SecretKind.THRESHOLDS, "clinic")

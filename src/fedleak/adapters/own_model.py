@@ -4,17 +4,22 @@
     show(report)
 
 The holder of the other columns and of the predictions is the adversary; ``hidden`` are the columns of its partner.
-A model whose kind is known (logistic regression, tree, forest, ReLU network) is served with its parameters. Any other
-is served as an opaque model: the adversary may ask it about any rows, and sees nothing of the object.
+A model whose kind is known (logistic regression, tree, forest, boosted trees, ReLU network) is served with its
+parameters, also from a file of XGBoost, LightGBM or fedleak. Any other is served as an opaque model: the adversary may
+ask it about any rows, and sees nothing of the object. Frames may have categories, texts and missing cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedleak.adapters.linear_pipeline import linear_pipeline
+from fedleak.adapters.model_table import ModelTable, table_of
 from fedleak.auditing.planner import plan
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
@@ -28,9 +33,11 @@ from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
-from fedleak.models.convert import convert
+from fedleak.models.convert import black_box, convert, is_torch_module, of_frame
 from fedleak.models.interpret import interpret
-from fedleak.models.model import Model, arranged
+from fedleak.models.model import Model
+from fedleak.models.model_files import read_model_file
+from fedleak.models.opaque import OpaqueModel
 from fedleak.models.tree_models import TreeOutput
 from fedleak.protocols.prediction.served_model import PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
@@ -40,7 +47,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACTIVE, PASSIVE = "label holder", "partner"
-SERVED_AS = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network", "opaque": "opaque"}
+SERVED_AS = {
+    "linear": "logistic",
+    "tree": "tree",
+    "forest": "forest",
+    "network": "network",
+    "boosted": "boosted",
+    "opaque": "opaque",
+}
+LEAST_ROWS = 20  # whose ranges are not much of a clue to the value of one of them
 EXAMPLE_ROWS = 50  # that a model is tried on before anything runs
 
 
@@ -51,6 +66,8 @@ def audit_model(
     *,
     hidden: Sequence[str],
     columns: Sequence[str] | None = None,
+    population: pd.DataFrame | FloatArray | None = None,
+    knowledge: KnowledgeSpec | Mapping[str, object] | None = None,
     attacks: Sequence[str] = (),
     defenses: Sequence[Defense] = (),
     seed: int = 0,
@@ -59,21 +76,21 @@ def audit_model(
     """What the label holder learns about the partner's columns from the model's predictions of these rows.
 
     ``columns`` names the columns of an array; a data frame has its own names, in any order. The adversary knows the
-    range of each hidden column, as Luo et al. 2021 assume. ``attacks`` and ``defenses``: all that apply, and none, by
-    default. ``run_key``, as a report names it, repeats an audit.
+    range and the kind of each hidden column, as Luo et al. 2021 assume, unless ``knowledge`` says otherwise, in the
+    words of a scenario's ``[adversary.knowledge]``. Ranges and kinds are those of the audited rows, of which there must
+    be 20 or more, or of ``population``: other rows of the same columns, also the source of ``knowledge``'s ``sample``.
+    ``attacks`` and ``defenses``: all that apply, and none, by default. ``run_key``, as a report names it, repeats an
+    audit.
     """
-    names, values = _table(rows, columns)
-    inputs = _inputs(model) or names
-    ordered = arranged(values, names, inputs)
-    served = convert(model, inputs, output=TreeOutput.FRACTIONS, example=ordered[:EXAMPLE_ROWS])
-    scenario = _scenario(served, hidden, attacks, tuple(defenses), seed)
+    asked = _asked(model, rows, population, hidden, columns)
+    scenario = _scenario(asked, _known(knowledge), attacks, tuple(defenses), seed)
     classes = np.asarray(getattr(model, "classes_", np.unique(labels)))
-    federation = _federation(served, ordered, np.asarray(labels), classes, hidden, scenario)
+    federation = _federation(asked, np.asarray(labels), classes, scenario)
     planned = plan(
         federation, scenario.adversaries, scenario.defenses, parties=federation.party_facts, n_rows=federation.n_rows
     )
     key = None if run_key is None else RunKey.from_text(run_key)
-    protocol = VerticalPrediction(served)
+    protocol = VerticalPrediction(asked.served)
     audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)
     audit.run()
     return audit.report(command=f'audit_model(..., seed={seed}, run_key="{audit.run_key}")')
@@ -88,14 +105,91 @@ def show(report: Report) -> None:
     print_report(report, Console())
 
 
-def _table(rows: pd.DataFrame | FloatArray, columns: Sequence[str] | None) -> tuple[tuple[str, ...], FloatArray]:
-    if columns is None:
-        named = getattr(rows, "columns", None)
-        columns = [f"x{i}" for i in range(np.shape(rows)[1])] if named is None else [str(name) for name in named]
-    values = np.asarray(rows, dtype=np.float64)
-    if values.ndim != 2 or not np.isfinite(values).all():
-        raise InputError(f"rows must be a table of finite numbers; got shape {values.shape}")
-    return tuple(columns), values
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A model that is served, and what it is asked about, in numbers."""
+
+    served: Model
+    rows: FloatArray
+    population: FloatArray | None
+    hidden: tuple[str, ...]
+
+
+def _asked(
+    model: object,
+    rows: pd.DataFrame | FloatArray,
+    population: pd.DataFrame | FloatArray | None,
+    hidden: Sequence[str],
+    columns: Sequence[str] | None,
+) -> _Asked:
+    model = read_model_file(Path(model)) if isinstance(model, str | Path) else model
+    frame = _frame(rows, columns)
+    inputs = _inputs(model) or tuple(frame.columns)
+    _check_hidden(hidden, inputs)
+    others = None if population is None else _frame(population, columns)
+    if (n_known := len(frame) if others is None else len(others)) < LEAST_ROWS:
+        raise InputError(
+            f"rows whose ranges the adversary knows must be {LEAST_ROWS} or more, or the ranges would tell the values; "
+            f"got {n_known}. Give population=, other rows of the same columns"
+        )
+    table = table_of(_together(frame, others), hidden, inputs)
+    values = table.encode(frame)
+    known = None if others is None else table.encode(others)
+    served = _served(model, table, values if known is None else np.vstack([known, values]), table.columns_from(hidden))
+    return _Asked(served, values, known, table.columns_from(hidden))
+
+
+def _together(frame: pd.DataFrame, others: pd.DataFrame | None) -> pd.DataFrame:
+    import pandas as pd
+
+    return frame if others is None else pd.concat([frame, others], ignore_index=True)
+
+
+def _frame(rows: pd.DataFrame | FloatArray, columns: Sequence[str] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(rows, pd.DataFrame) and columns is None:
+        return rows.rename(columns=str)
+    values = np.asarray(rows)
+    if values.ndim != 2:
+        raise InputError(f"rows must be a table of rows and columns; got shape {values.shape}")
+    names = [f"x{i}" for i in range(values.shape[1])] if columns is None else [str(name) for name in columns]
+    if len(names) != values.shape[1]:
+        raise InputError(f"rows must have {len(names)} columns, one a name; got shape {values.shape}")
+    return pd.DataFrame(values, columns=names)
+
+
+def _served(model: object, table: ModelTable, rows: FloatArray, hidden: Sequence[str]) -> Model:
+    """Read where it can be; of a pipeline the linear model that it comes to; asked otherwise."""
+    example, names = rows[:EXAMPLE_ROWS], table.columns
+    if table.is_plain:
+        served = convert(model, names, output=TreeOutput.FRACTIONS, example=example)
+        if not isinstance(served, OpaqueModel):
+            return served
+        if getattr(model, "steps", None) and hasattr(model, "feature_names_in_"):
+            return linear_pipeline(model, table.decode, names, rows, served.positions(hidden)) or served
+        return served
+    if isinstance(model, Model | ModelSpec) or is_torch_module(model):
+        raise InputError(f"rows must be a table of finite numbers for {type(model).__name__}; encode and fill it first")
+    served = black_box(
+        lambda asked: of_frame(model, table.decode(asked)), names, example, "its inputs are not numbers alone"
+    )
+    served = replace(served, about=type(model).__qualname__)
+    return linear_pipeline(model, table.decode, names, rows, served.positions(hidden)) or served
+
+
+def _known(knowledge: KnowledgeSpec | Mapping[str, object] | None) -> KnowledgeSpec:
+    if isinstance(knowledge, KnowledgeSpec):
+        return knowledge
+    given = dict(knowledge or {})
+    names = [field.name for field in fields(KnowledgeSpec)]
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"knowledge must have keys of [adversary.knowledge]; got {name!r}{nearest_or_list(str(name), names)}"
+            )
+    wished: dict[str, Any] = {"ranges": True, "kinds": True, **given}
+    return KnowledgeSpec(**wished)
 
 
 def _inputs(model: object) -> tuple[str, ...]:
@@ -109,13 +203,21 @@ def _inputs(model: object) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
+def _check_hidden(hidden: Sequence[str], inputs: Sequence[str]) -> None:
+    for name in hidden:
+        if name not in inputs:
+            raise InputError(f"hidden must name columns of the model; got {name!r}{nearest_or_list(str(name), inputs)}")
+    if not hidden:
+        raise InputError("hidden must name at least one column; got none")
+
+
 def _scenario(
-    model: Model, hidden: Sequence[str], attacks: Sequence[str], defenses: tuple[Defense, ...], seed: int
+    asked: _Asked, knowledge: KnowledgeSpec, attacks: Sequence[str], defenses: tuple[Defense, ...], seed: int
 ) -> Scenario:
-    own = tuple(name for name in model.columns if name not in set(hidden))
-    output = getattr(model, "output", TreeOutput.ONE_HOT)
+    own = tuple(name for name in asked.served.columns if name not in set(asked.hidden))
+    output = getattr(asked.served, "output", TreeOutput.ONE_HOT)
     settings = PredictionSettings(
-        model=SERVED_AS[model.to_spec().kind],
+        model=SERVED_AS[asked.served.to_spec().kind],
         prediction_share=1.0,
         unit_box=False,
         tree_output=TreeOutput(output).value,
@@ -129,30 +231,15 @@ def _scenario(
         partition=PartitionSpec(test_share=0.0),
         parties=(
             PartySpec(name=ACTIVE, role=Role.ACTIVE, columns=own),
-            PartySpec(name=PASSIVE, role=Role.PASSIVE, columns=tuple(hidden)),
+            PartySpec(name=PASSIVE, role=Role.PASSIVE, columns=asked.hidden),
         ),
-        adversaries=(
-            AdversarySpec(parties=(ACTIVE,), attacks=tuple(attacks), knowledge=KnowledgeSpec(ranges=True, kinds=True)),
-        ),
+        adversaries=(AdversarySpec(parties=(ACTIVE,), attacks=tuple(attacks), knowledge=knowledge),),
         defenses=defenses,
     )
 
 
-def _federation(
-    model: Model,
-    rows: FloatArray,
-    labels: AnyArray,
-    classes: AnyArray,
-    hidden: Sequence[str],
-    scenario: Scenario,
-) -> Federation:
-    for name in hidden:
-        if name not in model.columns:
-            raise InputError(
-                f"hidden must name columns of the model; got {name!r}{nearest_or_list(str(name), model.columns)}"
-            )
-    if not hidden:
-        raise InputError("hidden must name at least one column; got none")
+def _federation(asked: _Asked, labels: AnyArray, classes: AnyArray, scenario: Scenario) -> Federation:
+    model, rows = asked.served, asked.rows
     if labels.shape != (len(rows),):
         raise InputError(f"labels must be one a row, {len(rows)}; got shape {labels.shape}")
     if len(classes) > model.n_classes or not np.isin(labels, classes).all():
@@ -161,8 +248,9 @@ def _federation(
     ids = np.arange(len(rows))
     parties = []
     for spec in scenario.parties:
-        own = rows[:, model.positions(spec.columns)]
-        parties.append(
-            Party(spec.name, spec.role, spec.columns, Slice(ids, own, codes if spec.role is Role.ACTIVE else None))
-        )
+        positions = model.positions(spec.columns)
+        held = Slice(ids, rows[:, positions], codes if spec.role is Role.ACTIVE else None)
+        known = None if asked.population is None else asked.population[:, positions]
+        others = None if known is None else Slice(len(rows) + np.arange(len(known)), known)
+        parties.append(Party(spec.name, spec.role, spec.columns, held, others, population=known))
     return Federation(scenario.protocol, tuple(parties), scenario.settings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fedleak.advising.candidate_lines import uses_ideal
 from fedleak.advising.measured import Bench, Measured
 from fedleak.advising.remedy import Change, LeakLeft, Remedy, remedy_of
 from fedleak.advising.search import Search, pareto
@@ -127,8 +126,8 @@ def confirmed(search: Search, bench: Bench, progress: Progress) -> Iterator[Reme
 def _is_real_among(kinds: dict[tuple[str, ...], list[Measured]], place: int) -> bool:
     """Whether this one is ideal functionality alone, and one that closes and is not comes later."""
     here, *later = list(kinds.values())[place:]
-    real = (tried[0].closes and not uses_ideal(tried[0].scenario) for tried in later)
-    return bool(uses_ideal(here[0].scenario)) and any(real)
+    real = (tried[0].closes and not tried[0].scenario.settings.ideal_choices for tried in later)
+    return bool(here[0].scenario.settings.ideal_choices) and any(real)
 
 
 def change_of(base: Scenario, one: Measured) -> Change:
@@ -137,7 +136,7 @@ def change_of(base: Scenario, one: Measured) -> Change:
         changed_keys(base, one.scenario),
         edit_text(base, one.scenario),
         one.scenario,
-        uses_ideal(one.scenario),
+        one.scenario.settings.ideal_choices,
         tuple(party.name for party in one.scenario.parties if party.name not in there),
     )
 

@@ -50,7 +50,7 @@ def steps(scenario: Scenario) -> Iterator[Line]:
         elif isinstance(value, int):
             changed = [max(1, round(value * factor)) for factor in FACTORS]
         else:
-            changed = [value * factor for factor in FACTORS]
+            changed = [value * factor for factor in FACTORS if value]  # 0 stands for what is chosen by size
         for item in dict.fromkeys(changed):
             yield from _runnable([partial(_with_setting, scenario, one.name, item)])
     for defense in scenario.defenses:
@@ -60,12 +60,6 @@ def steps(scenario: Scenario) -> Iterator[Line]:
                 weaker = value * factor if less else value / factor
                 weaker = round(weaker) if isinstance(value, int) else float(f"{weaker:.3g}")
                 yield from _runnable([partial(_weakened, scenario, defense, one.name, weaker)])
-
-
-def uses_ideal(scenario: Scenario) -> tuple[str, ...]:
-    """Choices in it that exist as ideal functionality alone, as ``key = "value"``."""
-    found = [(one, getattr(scenario.settings, one.name)) for one in fields(scenario.settings)]
-    return tuple(f'{one.name} = "{value}"' for one, value in found if value in one.metadata.get("ideal", ()))
 
 
 def _setting_lines(scenario: Scenario, n_rows: int) -> Iterator[Line]:

@@ -35,6 +35,7 @@ class Measured:
     open: tuple[Aim, ...]
     closed: tuple[Aim, ...]  # of those that leaked before
     worth: Worth | None
+    unmeasured: tuple[Aim, ...] = ()  # of those closed: no attack has anything left to work on, by a theorem
 
     @property
     def closes(self) -> bool:
@@ -84,13 +85,15 @@ class Bench:
         """``before``: the leaks of the scenario that is to be mended."""
         report = self._audited(scenario, [under_ideal_cipher(run) for run in runs] if self.ideal else runs)
         found = _questions(report.findings, before)
+        closed = tuple(question for question in by_aim(before) if _is_closed(question, found, before))
         return Measured(
             scenario,
             report,
             left=tuple(_worst(tried) for tried in found.values() if any(f.is_shown for f in tried)),
             open=tuple(question for question, tried in found.items() if _is_open(question, tried, before)),
-            closed=tuple(question for question in by_aim(before) if _is_closed(question, found, before)),
+            closed=closed,
             worth=self._worth(scenario, under_ideal_cipher(runs[0])),
+            unmeasured=tuple(one for one in closed if not any(f.outcome in ANSWERED for f in found[one])),
         )
 
     def _worth(self, scenario: Scenario, planned: PlannedRun) -> Worth | None:

@@ -13,6 +13,10 @@ from fedleak.core.finding import Finding
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.wording import owned
 
+NOTHING_TO_TRY = (
+    "No attack has anything to work on there any more; an audit of it alone says so, and not that it is safe"
+)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -80,6 +84,7 @@ class Remedy:
     unanswered: tuple[str, ...]  # questions that no attack answered, which is no success
     cost: Cost
     confirmed: bool = False
+    not_measured: tuple[str, ...] = ()  # of what it breaks: no attack could be tried any more
 
     @property
     def closes(self) -> bool:
@@ -94,6 +99,8 @@ class Remedy:
         """What is said below the edit."""
         if self.closes:
             yield "closes every leak that was found; confirmed by an audit under a fresh key"
+            if self.not_measured:
+                yield f"by argument, not by measurement: {', '.join(self.not_measured)}. {NOTHING_TO_TRY}"
         elif self.leak_left or self.unanswered:
             yield f"does not close everything; breaks {len(self.breaks)}" + (
                 f": {', '.join(self.breaks)}" if self.breaks else ""
@@ -118,6 +125,7 @@ class Remedy:
             "breaks": list(self.breaks),
             "leak_left": [vars(left) | {"adversary": list(left.adversary)} for left in self.leak_left],
             "unanswered": list(self.unanswered),
+            "not_measured": list(self.not_measured),
             "leak": self.leak,
             "closes": self.closes,
             "confirmed": self.confirmed,
@@ -135,6 +143,7 @@ def remedy_of(change: Change, found: Measured, before: Worth | None, *, confirme
         tuple(question_words(question) for question in found.open),
         Cost(before, found.worth),
         confirmed,
+        tuple(question_words(question) for question in found.unmeasured),
     )
 
 

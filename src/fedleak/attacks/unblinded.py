@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import gcd
 
+import numpy as np
+
+from fedleak.core.arrays import FloatArray
 from fedleak.core.payload import CipherArray, IntegerArray, Tree
 from fedleak.core.transcript import Message
 
 LEAST_MODULUS_BITS = 512  # a shorter common divisor is no modulus
+EXPONENT_BASE = 16.0  # of exponents that are sent beside ciphertexts, as the libraries that send them have it
 ENOUGH = 8  # ciphertexts: a divisor that so many plaintexts share by luck would have to be 1
 
 
@@ -44,3 +48,9 @@ def opened(numbers: Sequence[int], modulus: int) -> list[int] | None:
         return None
     residues = [(number - 1) // modulus % modulus for number in numbers]
     return [residue - modulus if residue > modulus // 2 else residue for residue in residues]
+
+
+def decoded(values: Sequence[int], c: CipherArray) -> FloatArray:
+    """The numbers that plaintexts stand for, by the scale that came with them."""
+    found = np.array([value / 2**c.fraction_bits for value in values], dtype=np.float64)
+    return found if c.exponents is None else found * EXPONENT_BASE**c.exponents

@@ -63,7 +63,7 @@ def _cells(party: Party, spec: KnowledgeSpec, rng: np.random.Generator) -> Known
 def _columns(party: Party, spec: KnowledgeSpec) -> list[KnownColumn]:
     found = []
     for index, name in enumerate(party.columns):
-        values = flat_rows(party.train.features)[:, index]
+        values = flat_rows(party.described_by)[:, index]
         values = values[~np.isnan(values)]
         low, high = (float(values.min()), float(values.max())) if spec.ranges and len(values) else (None, None)
         known = KnownColumn(party.name, name, low=low, high=high)

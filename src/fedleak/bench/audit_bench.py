@@ -1,6 +1,7 @@
 """What makes an audit fast, each beside the plain way, and how near the whole comes to what cannot be saved.
 
 ``onehot_ratio``: encrypted products with columns of categories, by digits over grouped by value, CPU time.
+``aggregation_ratio``: a round of a secure sum under keys of a modular group, by Python's powers, over ours, CPU time.
 ``jobs_ratio``: the built-in audit on one core over the same on two, wall time: it is as good as the machine is idle.
 ``limit_ratio``: the CPU time of the built-in audit on one core over that of its ciphertexts alone, counted before the
 run and priced by this machine's speed: 1 would be an audit that does nothing else.
@@ -26,9 +27,11 @@ from fedleak.auditing.changed_scenario import changed
 from fedleak.auditing.estimate import measured_speeds, work_of
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.scenario_file import built_in_scenario
+from fedleak.bench.aggregation_round import ModularKey, summed
 from fedleak.bench.paillier_bench import cpu_seconds
 from fedleak.core.arrays import IntArray
 from fedleak.core.errors import RunError
+from fedleak.crypto.agreed_keys import MaskingKey
 from fedleak.crypto.bigint import Mpz
 from fedleak.crypto.cores import using
 from fedleak.crypto.fixed_point import encode
@@ -39,6 +42,7 @@ from fedleak.trial.provenance import environment
 
 CATEGORIES = (12, 4, 3, 10, 3, 2)  # of the columns of a bank's table: job, marital status, education, month, …
 FRACTION_BITS = 40
+N_WEIGHTS = 100  # of a model that parties average
 DATA_SEED = 11
 RUN_KEY = 32 * "5"
 
@@ -49,15 +53,17 @@ class Sizes:
     key_bits: int
     repetitions: int
     repeats: int  # runs of the audit
+    n_parties: int  # of a secure sum
 
 
-FULL = Sizes(256, 2048, 5, 5)
-QUICK = Sizes(64, 1024, 1, 1)
+FULL = Sizes(256, 2048, 5, 5, 50)
+QUICK = Sizes(64, 1024, 1, 1, 10)
 
 
 def measure(quick: bool = False) -> Mapping[str, object]:
     sizes = QUICK if quick else FULL
     by_digits, by_groups = _products(sizes)
+    modular, ours = _secure_sums(sizes)
     alone, together = (_audit(jobs, sizes) for jobs in (1, 2))
     if alone.findings != together.findings:
         raise RunError("both audits must find the same; they differ")
@@ -65,11 +71,12 @@ def measure(quick: bool = False) -> Mapping[str, object]:
     return {
         "bench": "audit",
         "onehot_ratio": by_digits / by_groups,
+        "aggregation_ratio": modular / ours,
         "jobs_ratio": alone.wall_seconds / together.wall_seconds,
         "limit_ratio": alone.cpu_seconds / ciphertexts,
         "sides": {
-            "plain": {"onehot_seconds": by_digits, "audit_wall_seconds": alone.wall_seconds},
-            "fedleak": {"onehot_seconds": by_groups, "audit_wall_seconds": together.wall_seconds},
+            "plain": _side(by_digits, modular, alone),
+            "fedleak": _side(by_groups, ours, together),
             "limit": {"audit_cpu_seconds": alone.cpu_seconds, "ciphertext_cpu_seconds": ciphertexts},
         },
         "environment": environment(
@@ -77,6 +84,7 @@ def measure(quick: bool = False) -> Mapping[str, object]:
             key_bits=sizes.key_bits,
             rows=sizes.n_rows,
             repeats=sizes.repeats,
+            parties=sizes.n_parties,
             load=round(os.getloadavg()[0], 2),
         ),
     }
@@ -97,6 +105,18 @@ def _products(sizes: Sizes) -> tuple[float, float]:
     return median(plain), median(ours)
 
 
+def _secure_sums(sizes: Sizes) -> tuple[float, float]:
+    """CPU seconds of the same round with either kind of key; ours is short, and the median of several."""
+    vectors = np.random.default_rng(DATA_SEED).normal(size=(sizes.n_parties, N_WEIGHTS))
+    wanted = summed(MaskingKey, vectors)
+    started = time.process_time()
+    found = summed(ModularKey, vectors)
+    plain = time.process_time() - started
+    if not np.array_equal(found, wanted):
+        raise RunError("both sums must be the same; they differ")
+    return plain, median(cpu_seconds(lambda: summed(MaskingKey, vectors)) for _ in range(sizes.repetitions))
+
+
 def _flags(n_rows: int) -> IntArray:
     """A column of the table a row: categories as flags, standardised as a scenario does."""
     rng = np.random.default_rng(DATA_SEED)
@@ -114,6 +134,14 @@ class _Audited:
     wall_seconds: float
     cpu_seconds: float
     findings: list[tuple[object, ...]]
+
+
+def _side(onehot: float, aggregation: float, audited: _Audited) -> dict[str, float]:
+    return {
+        "onehot_seconds": onehot,
+        "aggregation_seconds": aggregation,
+        "audit_wall_seconds": audited.wall_seconds,
+    }
 
 
 def _audit(jobs: int, sizes: Sizes) -> _Audited:

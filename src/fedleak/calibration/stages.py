@@ -21,14 +21,17 @@ from fedleak.calibration.stage import GROWN, SIZES, Averaged, Boosted, Encrypted
 from fedleak.core.finding import Mode
 from fedleak.core.steps import Role
 from fedleak.defenses.inexact_sharing import GaussianNoise
+from fedleak.protocols.alignment.entity_alignment import AlignmentSettings
 
 LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
+ALIGNED = "entity-alignment"
 BOOSTED, OPEN = "secureboost", "plain-boosting"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
 BARE: Mapping[str, object] = {"cipher": "paillier", "blinding": "none", "key_bits": 1024, "loss": False}
 LACKING: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 LIED_TO: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "confirm_senders": False}
 OPENED = {"normal": (5, 20), "skewed": (20,), "correlated": (20,), "binary": (20,), "imbalanced-5": (100,)}
+PEOPLE = {"normal": (20, 100), "binary": (20,)}  # whom a party has is a draw of its own, whatever the columns
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
 STAGES = (
@@ -260,6 +263,30 @@ STAGES = (
         by(FINTECH),
         sizes=OPENED,
         unit_rows=True,
+    ),
+    Stage(
+        "whom a partner has",
+        ("aligned-members",),
+        Vertical(ALIGNED, BANK, n_own=2, n_hidden=2),
+        lambda n: AlignmentSettings(identifiers=4 * n),
+        by(BANK),
+        sizes=PEOPLE,
+    ),
+    Stage(
+        "whom a partner has, by naming everybody",
+        ("identifier-enumeration",),
+        Vertical(ALIGNED, FINTECH, n_own=2, n_hidden=2),
+        lambda n: AlignmentSettings(identifiers=4 * n),
+        by(FINTECH, mode=Mode.ACTIVE),
+        sizes=PEOPLE,
+    ),
+    Stage(
+        "whom a partner has, by digests",
+        ("digest-enumeration",),
+        Vertical(ALIGNED, BANK, n_own=2, n_hidden=2),
+        lambda n: AlignmentSettings(identifiers=4 * n, matching="digests"),
+        by(BANK),
+        sizes=PEOPLE,
     ),
     *NETWORK_STAGES,
 )

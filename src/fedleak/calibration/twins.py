@@ -27,7 +27,7 @@ from fedleak.trial.attempt import Attempt
 from fedleak.trial.canaries import CANARIES, Redrawn, redraw
 from fedleak.trial.play import Played, play
 
-OF_A_RUN = frozenset({SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.WEIGHTS})  # others are of the data
+OF_A_RUN = frozenset({SecretKind.RESIDUALS, SecretKind.PARTIAL_SCORES, SecretKind.WEIGHTS, SecretKind.MEMBERS})
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
-FORMS = click.Choice(["sarif", "junit", "badge"])
+FORMS = click.Choice(["sarif", "junit", "badge", "annex"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
 
 
@@ -216,7 +216,7 @@ def results(
 @click.argument("source", type=PATH)
 @click.option("--html", type=PATH, help="Write the page here.")
 @click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
-@click.option("--format", "form", type=FORMS, help="For CI systems and READMEs, in place of the words.")
+@click.option("--format", "form", type=FORMS, help="For CI systems, READMEs and impact assessments.")
 @click.option("--to", type=PATH, help="The file for --format; standard output if left out.")
 @verbose_option
 def report(source: Path, html: Path | None, redact: bool, form: str | None, to: Path | None, verbose: bool) -> None:
@@ -245,15 +245,20 @@ def diff(before: Path, after: Path, json: str | None) -> ExitCode:
 
 @app.command()
 @click.argument("transcript", type=PATH)
+@click.option(
+    "--truth",
+    type=PATH,
+    help="What really was, a folder or a CSV file: says how well each message alone predicts it (plaintext-scan).",
+)
 @json_option
-def inspect(transcript: Path, json: str | None) -> None:
+def inspect(transcript: Path, truth: Path | None, json: str | None) -> None:
     """Show what a transcript holds: who sent what to whom, in which form.
 
     TRANSCRIPT: A transcript folder, as an audit writes it.
     """
     from fedleak.cli.inspect import inspect_command
 
-    inspect_command(transcript, json)
+    inspect_command(transcript, truth, json)
 
 
 def run() -> None:

@@ -108,11 +108,12 @@ def report_command(
 
 
 def _in_form(report: Report, form: str) -> str:
+    from fedleak.report.annex import annex
     from fedleak.report.junit import junit_text
     from fedleak.report.sarif import sarif_text
     from fedleak.report.verdict_badge import badge
 
-    return {"sarif": sarif_text, "junit": junit_text, "badge": badge}[form](report)
+    return {"sarif": sarif_text, "junit": junit_text, "badge": badge, "annex": annex}[form](report)
 
 
 def _write_text(text: str, to: Path | None) -> None:

@@ -49,6 +49,8 @@ class Capability(StrEnum):
     LAYER_UPDATES = "what its partners' local steps change of every layer of a network"
     EMBEDDINGS = "what its partners' bottom networks make of each row"
     EMBEDDING_GRADIENTS = "the gradient of its own bottom network's outputs for each row"
+    ALIGNED_ROWS = "which of the people that it names its partners have too"
+    IDENTIFIER_DIGESTS = "digests of its partners' identifiers"
     KNOWN_CELLS = "some of the victim's cells"
     KNOWN_LABELS = "the labels of a few rows"
     PUBLIC_SAMPLE = "a public sample of similar rows"
@@ -141,6 +143,12 @@ class SecretKind(StrEnum):
         "records",
         "records",
         "These are whole records of {owner}, with their labels; only their order stays unknown.",
+    )
+
+    MEMBERS = (  # of each person whether the owner has it
+        "members",
+        "list of people",
+        "Whom {owner} has among its customers or patients is personal data before any column is seen.",
     )
 
     words: str

@@ -10,6 +10,7 @@ from fedleak.core.adversary import Secret
 from fedleak.core.arrays import FloatArray, Value, freeze
 from fedleak.core.ceiling import Budget, Ceiling
 from fedleak.core.described import meaning
+from fedleak.core.risk import Risk, risks_of, shown_by
 from fedleak.core.visible_text import one_line
 
 
@@ -101,6 +102,25 @@ class Theory:
 
 
 @dataclass(frozen=True, eq=False)
+class ExampleRows(Value):
+    """A few rows of a table, by name, and of them the columns that came out best for the attack."""
+
+    rows: tuple[str, ...] = field(metadata=meaning("what each row is called: its number, or round and row"))
+    columns: tuple[str, ...] = field(metadata=meaning("the columns, those first of which most was learnt"))
+    true: FloatArray = field(metadata=meaning("their true values: a list a row"))
+    guessed: FloatArray = field(
+        metadata=meaning("what the attack made of them; null where it gave nothing, or knew the cell beforehand")
+    )
+
+    def __post_init__(self) -> None:
+        wanted = (len(self.rows), len(self.columns))
+        if self.true.shape != wanted or self.guessed.shape != wanted:
+            raise ValueError(f"ExampleRows must be {wanted}; got {self.true.shape} and {self.guessed.shape}")
+        object.__setattr__(self, "true", freeze(self.true))
+        object.__setattr__(self, "guessed", freeze(self.guessed))
+
+
+@dataclass(frozen=True, eq=False)
 class Exhibit(Value):
     """A few true and guessed values side by side, for the picture.
 
@@ -110,6 +130,9 @@ class Exhibit(Value):
 
     true: FloatArray = field(metadata=meaning("true values of the data owner"))
     guessed: FloatArray = field(metadata=meaning("what the attack made of them, in the same shape"))
+    examples: ExampleRows | None = field(
+        default=None, metadata=meaning("a few rows with their columns, where the secret is a table; null where not")
+    )
 
     def __post_init__(self) -> None:
         if self.true.shape != self.guessed.shape:
@@ -204,6 +227,13 @@ class Finding:
     def is_shown(self) -> bool:
         """A leak that was measured, or that the view proves."""
         return self.outcome is Outcome.LEAK or self.is_proved
+
+    @property
+    def risks(self) -> tuple[Risk, ...]:
+        """The questions of an impact assessment that a leak answers; of anything else, those that it was to answer."""
+        if self.outcome is Outcome.LEAK:
+            return shown_by(self.secret.kind, len(self.columns), self.cells_recovered)
+        return risks_of(self.secret.kind)
 
     @property
     def leaking_columns(self) -> tuple[str, ...]:

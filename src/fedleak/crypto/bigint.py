@@ -50,6 +50,7 @@ powmod_base_list: Callable[[Sequence[Mpz], Mpz, Mpz], list[Mpz]] = gmpy2.powmod_
 invert: Callable[[Mpz | int, Mpz | int], Mpz] = gmpy2.invert  # ZeroDivisionError where there is no inverse
 gcd: Callable[[Mpz | int, Mpz | int], Mpz] = gmpy2.gcd
 is_prime: Callable[[Mpz | int, int], bool] = gmpy2.is_prime
+legendre: Callable[[Mpz | int, Mpz | int], int] = gmpy2.legendre
 
 
 def from_rows(data: bytes, width: int) -> list[Mpz]:

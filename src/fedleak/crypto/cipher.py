@@ -73,13 +73,18 @@ class PublicKey(ABC):
         return self._wrap(shifted, a.fraction_bits, a.shape)
 
     def multiply(self, a: CipherArray, scalars: Integers, *, scalar_fraction_bits: int = 0) -> CipherArray:
-        """Multiplies elementwise by signed integers."""
+        """Multiplies elementwise by signed integers, 128 bits below the modulus as plaintexts are: twice one near half
+        of it would pass for a small number."""
         self._check(a)
-        factors = check_signed("scalars", self._one_each(a, as_integers(scalars)), self.modulus // 2)
+        factors = check_signed("scalars", self._one_each(a, as_integers(scalars)), 1 << self.key_bits - MARGIN_BITS)
         return self._wrap(self._multiply(a.data, factors), a.fraction_bits + scalar_fraction_bits, a.shape)
 
     def matvec(self, matrix: IntegerMatrix, c: CipherArray, *, scalar_fraction_bits: int = 0) -> CipherArray:
-        """The product of a (d, s) matrix of signed integers and s ciphertexts: d ciphertexts."""
+        """The product of a (d, s) matrix of signed integers and s ciphertexts: d ciphertexts.
+
+        Modulo n: entries may be as long as half of it, which packing needs. Whoever decodes what long entries gave
+        knows how long it may be (``packing``); for numbers, ``Protocol.check_headroom`` says so before a run.
+        """
         self._check(c)
         scalars = as_matrix(matrix, self.modulus)
         if c.shape != (scalars.shape[1],):

@@ -2,9 +2,8 @@
 
 The randomness is that of Damgård, Jurik and Nielsen (2010): r^n is a random power, with an
 exponent of half the key's bits, of a public n-th residue h; a table of powers of h makes it cheap.
-Decryption works modulo p² and q² (Paillier 1999, section 7). It is not hardened against timing: gmpy2's
-``powmod_sec`` takes 1.4 times as long (2048-bit keys), and in a run of fedleak all parties share one process
-anyway.
+Decryption works modulo p² and q² (Paillier 1999, section 7). It is not hardened against timing
+(docs/decisions/0026-no-constant-time.md): for audits, not for services that decrypt what strangers send.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fedleak.core.errors import CryptoError, DecryptionError, InputError
 
@@ -73,15 +74,22 @@ def _polynomial_at(coefficients: Sequence[int], at: int) -> int:
 
 
 def _interpolated(shares: Sequence[Share], at: int) -> int:
-    total = 0
-    for one in shares:
+    weights = _weights(tuple(share.at for share in shares), at)
+    return sum(share.value * weight for share, weight in zip(shares, weights, strict=True)) % FIELD
+
+
+@lru_cache(maxsize=1024)
+def _weights(places: tuple[int, ...], at: int) -> tuple[int, ...]:
+    """Lagrange's, which depend on the places alone: all secrets of a round are opened with the same ones."""
+    found = []
+    for one in places:
         above, below = 1, 1
-        for other in shares:
-            if other.at != one.at:
-                above = above * (at - other.at) % FIELD
-                below = below * (one.at - other.at) % FIELD
-        total = (total + one.value * above * pow(below, -1, FIELD)) % FIELD
-    return total
+        for other in places:
+            if other != one:
+                above = above * (at - other) % FIELD
+                below = below * (one - other) % FIELD
+        found.append(above * pow(below, -1, FIELD) % FIELD)
+    return tuple(found)
 
 
 TAG_BYTES = 32

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedleak.core.errors import FileFormatError
 from fedleak.core.payload import IntegerArray, Payload, Scalar, Tree
 from fedleak.crypto.bigint import Mpz, gcd, is_prime, powmod
+from fedleak.crypto.blinded_points import SECRET_FIELDS
 from fedleak.crypto.cipher import MAX_KEY_BITS, check_key_bits
 from fedleak.crypto.paillier_cipher import PRIMALITY_ROUNDS, SCHEME, PaillierPrivateKey, PaillierPublicKey
 
@@ -34,8 +35,9 @@ def private_key_from_payload(payload: Payload, *, allow_small_keys: bool = False
 
 
 def is_private_key(payload: Payload) -> bool:
-    """Whether it has both primes in it; the ideal cipher's key has none, and opens nothing elsewhere."""
-    return isinstance(payload, Tree) and set(payload.items) == PRIVATE_KEY_FIELDS
+    """Whether it has both primes in it, or the factor of blinded points; the ideal cipher's key has neither, and opens
+    nothing elsewhere."""
+    return isinstance(payload, Tree) and set(payload.items) in (PRIVATE_KEY_FIELDS, SECRET_FIELDS)
 
 
 def _checked_public_key(tree: Tree, allow_small_keys: bool) -> PaillierPublicKey:

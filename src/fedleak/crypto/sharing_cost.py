@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fedleak.core.arrays import IntArray
@@ -11,13 +13,33 @@ from fedleak.crypto.ring_arithmetic import RingArithmetic, Words
 WORD_BYTES = 8
 
 
-class CountingRing(RingArithmetic):
-    """Rounds, bytes that a party sends to each other one, and words that the dealer hands to each; values are zeros."""
+@dataclass(frozen=True)
+class SharingCost:
+    """Rounds, bytes that a party sends to each other one, and words that the dealer hands to each."""
 
-    def __init__(self, n_rows: int, n_columns: int) -> None:
+    n_rounds: int = 0
+    n_bytes: int = 0
+    n_words: int = 0
+
+    def plus(self, other: SharingCost, times: int = 1) -> SharingCost:
+        return SharingCost(
+            self.n_rounds + times * other.n_rounds,
+            self.n_bytes + times * other.n_bytes,
+            self.n_words + times * other.n_words,
+        )
+
+
+def masked_table(n_rows: int, n_columns: int) -> SharingCost:
+    """It is opened once, under its mask."""
+    return SharingCost(1, WORD_BYTES * n_rows * n_columns, n_rows * n_columns)
+
+
+class CountingRing(RingArithmetic):
+    """Adds up what operations take; values are zeros."""
+
+    def __init__(self, n_columns: int) -> None:
         self._n_columns = n_columns
-        self.n_rounds, self.n_words = 1, n_rows * n_columns  # the table under its mask
-        self.n_bytes = WORD_BYTES * n_rows * n_columns
+        self.cost = SharingCost()
 
     def rows_times(self, rows: IntArray, weights: Words) -> Words:
         self._add(1, WORD_BYTES * weights.size, len(rows) + weights.size)
@@ -52,9 +74,7 @@ class CountingRing(RingArithmetic):
         self._add(1, size, 2 * size)
 
     def _add(self, n_rounds: int, n_bytes: int, n_words: int) -> None:
-        self.n_rounds += n_rounds
-        self.n_bytes += n_bytes
-        self.n_words += n_words
+        self.cost = self.cost.plus(SharingCost(n_rounds, n_bytes, n_words))
 
 
 def _zeros(size: int) -> Words:

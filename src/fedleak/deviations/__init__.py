@@ -14,6 +14,7 @@ DEVIATIONS: Registry[Deviation] = Registry(
         Entry("reverse-sum", "fedleak.deviations.marked_rows:ReverseSum"),
         Entry("accelerated-steps", "fedleak.deviations.longer_steps:AcceleratedSteps", ("malicious-optimiser",)),
         Entry("claimed-columns", "fedleak.deviations.extra_columns:ClaimedColumns"),
+        Entry("claimed-identifiers", "fedleak.deviations.named_strangers:ClaimedIdentifiers"),
         Entry("fake-features", "fedleak.deviations.extra_columns:FakeFeatures"),
     ],
     group="fedleak.deviations",

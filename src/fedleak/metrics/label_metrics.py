@@ -24,6 +24,7 @@ from fedleak.metrics.exact_shares import chance_of, share_interval
 from fedleak.metrics.metric import LUCK, Answered, Metric, ShareMetric
 from fedleak.metrics.rank_interval import Ranking, area_interval
 
+OF_CLASSES = frozenset({SecretKind.LABELS, SecretKind.MEMBERS})
 CLASS_TOLERANCE = 0.01  # of the step from a class to the next
 SUREST = 1000  # rows, or a tenth of all where that is fewer
 FALSE_POSITIVES = 0.01
@@ -34,7 +35,7 @@ class RankMetric(Metric):
     an answer up to one of them has no such order."""
 
     better = Better.HIGHER
-    applies_to = frozenset({SecretKind.LABELS})
+    applies_to = OF_CLASSES
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         found = _ranked(answered)
@@ -173,7 +174,7 @@ class BalancedAccuracy(Metric):
     name = "balanced-accuracy"
     summary = "share of labels guessed right, every class weighing the same; baseline: one class in so many"
     better = Better.HIGHER
-    applies_to = frozenset({SecretKind.LABELS})
+    applies_to = OF_CLASSES
 
     def score(self, answered: Answered, *, rng: np.random.Generator) -> Score | None:
         counted = answered.unknown
@@ -238,7 +239,7 @@ class LabelAccuracy(ShareMetric):
 
     name = "label-accuracy"
     summary = "share of labels guessed right; baseline: the majority class"
-    applies_to = frozenset({SecretKind.LABELS})
+    applies_to = OF_CLASSES
 
     def suits(self, kind: SecretKind, truth: SecretValues) -> bool:
         return are_classes(truth.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,6 +99,30 @@ class BoostedModel(Model):
         }
         arrays: dict[str, AnyArray] = {name: getattr(self, name) for name in (*PER_NODE, *PER_TREE)}
         return ModelSpec(BOOSTED_KIND, config, arrays)
+
+
+def joined_trees(
+    columns: Sequence[str],
+    trees: Sequence[Mapping[str, AnyArray]],
+    score_of_tree: Sequence[int],
+    objective: Objective,
+    n_scores: int,
+) -> BoostedModel:
+    """A model of trees that have an array each for what a node has, by its name."""
+    of_all = {name: np.concatenate([tree[name] for tree in trees]) for name in PER_NODE}
+    return BoostedModel(
+        tuple(str(name) for name in columns),
+        left=of_all["left"],
+        right=of_all["right"],
+        feature=of_all["feature"],
+        threshold=of_all["threshold"],
+        missing_left=of_all["missing_left"],
+        weight=of_all["weight"],
+        sizes=np.array([len(tree["left"]) for tree in trees], dtype=np.int64),
+        score_of_tree=np.array(score_of_tree, dtype=np.int64),
+        objective=objective,
+        n_scores=n_scores,
+    )
 
 
 def _check(model: BoostedModel) -> None:

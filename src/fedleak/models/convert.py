@@ -6,7 +6,7 @@ Any object that gives confidences can be asked: estimators with predict_proba, t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from fedleak.models.interpret import interpret
 from fedleak.models.model import Model
 from fedleak.models.opaque import SUM_TOLERANCE, OpaqueModel, asked
 from fedleak.models.tree_models import TreeOutput
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def convert(
@@ -49,12 +52,16 @@ def _read_by_library(model: object, columns: Sequence[str] | None, output: TreeO
         from fedleak.models.library_models import from_sklearn
 
         return from_sklearn(model, columns, output)
+    if library == "xgboost":
+        from fedleak.models.xgboost_model import from_booster
+
+        return from_booster(model, columns)
     if is_torch_module(model):
         from fedleak.models.library_models import from_torch
 
         return from_torch(model, columns)
     raise UnreadableModelError(
-        f"a model that is read must be of scikit-learn or a torch.nn.Sequential; got {type(model).__qualname__}"
+        f"a model that is read must be of scikit-learn, XGBoost or torch.nn.Sequential; got {type(model).__qualname__}"
     )
 
 
@@ -105,6 +112,11 @@ def _answer_of(model: Any, about: str) -> Answer:
     )
 
 
+def of_frame(model: Any, frame: pd.DataFrame) -> AnyArray:
+    """The confidences of a model that takes the frame itself."""
+    return np.asarray(model.predict_proba(frame) if hasattr(model, "predict_proba") else model(frame))
+
+
 def _input_names(model: object, columns: Sequence[str] | None, about: str) -> tuple[str, ...]:
     width = getattr(model, "n_features_in_", None)
     if columns is None:
@@ -138,7 +150,7 @@ def _through_torch(module: Any, rows: FloatArray) -> FloatArray:
     try:
         with torch.no_grad():
             parts = [
-                module(torch.as_tensor(rows[start : start + CHUNK_ROWS], **(kind or {"dtype": torch.float32})))
+                module(torch.tensor(rows[start : start + CHUNK_ROWS], **(kind or {"dtype": torch.float32})))
                 for start in range(0, len(rows), CHUNK_ROWS)
             ]
     finally:

@@ -52,6 +52,11 @@ PROTOCOLS: Registry[Protocol] = Registry(
             "fedleak.protocols.prediction.vertical_prediction:VerticalPrediction",
             ("prediction",),
         ),
+        Entry(
+            "entity-alignment",
+            "fedleak.protocols.alignment.entity_alignment:EntityAlignment",
+            ("alignment", "psi"),
+        ),
         Entry("secureboost", "fedleak.protocols.boosting.secureboost:SecureBoost", ("hetero-sbt",)),
         Entry("plain-boosting", "fedleak.protocols.boosting.plain_boosting:PlainBoosting", ("vertical-xgboost",)),
         Entry("vertical-network", "fedleak.protocols.networks.vertical_network:VerticalNetwork", ("vfl-network",)),

@@ -1,11 +1,14 @@
-"""A report as one HTML file that needs nothing else: no request, no script, style and pictures inline.
+"""A report as one HTML file that needs nothing else: no request; style, pictures and one small script inline.
 
-The templates lie in the package; everything that a report brings along is escaped on its way in.
+The templates lie in the package; everything that a report brings along is escaped on its way in. The script searches,
+and the page is whole without it; its hash stands in the page's policy, so that no other one runs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -20,6 +23,9 @@ from fedleak.core.visible_text import visible
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
+from fedleak.report.example_rows import example_tables
+from fedleak.report.findable import findable
+from fedleak.report.glossary import glossary
 from fedleak.report.matrix import matrix, worst_columns
 from fedleak.report.model_beside_guess import honest_run, with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
@@ -61,6 +67,8 @@ class ComparedCase:
 
 
 def render(report: Report) -> str:
+    worst = worst_columns(report.findings)
+    script = _template_text("search.js")
     return (
         _environment()
         .get_template("report.html.j2")
@@ -69,8 +77,12 @@ def render(report: Report) -> str:
             title=page_title(report),
             top=statement(report),
             style=Markup(_template_text("style.css")),
+            script=Markup(script),
+            script_hash=_hash(script),
             matrix=matrix(report.findings),
-            worst_columns=worst_columns(report.findings),
+            worst_columns=worst,
+            examples=example_tables(worst),
+            scaling=_scaling(report),
             opponents=opponents(report.findings),
             silences=_silences_by_outcome(report),
             left_out=left_out(report.for_other_protocols),
@@ -82,6 +94,7 @@ def render(report: Report) -> str:
             utilities=tuple(dict.fromkeys(name for run in report.runs for name in run.utility)),
             shown_owners=_shown_owners(report),
             captured=is_captured(report),
+            glossary=glossary(report),
         )
     )
 
@@ -126,6 +139,18 @@ def _shown_owners(report: Report) -> tuple[str, ...]:
     )
 
 
+def _hash(script: str) -> str:
+    """As a content security policy names a script: of the text between its tags."""
+    return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _scaling(report: Report) -> str:
+    """How columns were scaled before the federation computed with them; empty where they were not."""
+    data = report.scenario.get("data")
+    named = data.get("scaling") if isinstance(data, Mapping) else None
+    return named if isinstance(named, str) and named != "none" else ""
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_template_text),
@@ -147,6 +172,7 @@ def _environment() -> Environment:
         exhibit_picture=exhibit_picture,
         exhibit_words=exhibit_words,
         figure=figure,
+        findable=findable,
         interval=interval,
         holds_nested=_holds_nested,
         is_list=_is_list,

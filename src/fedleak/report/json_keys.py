@@ -16,6 +16,7 @@ from fedleak.core.conclusion import Level
 from fedleak.core.described import meaning
 from fedleak.core.finding import Better, Claim, ColumnResult, Exhibit, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.payload import ScalarValue
+from fedleak.core.risk import Risk
 
 SCHEMA_VERSION = 2
 SCORE_KEYS = ("metric", "value", "baseline", "better", "ci", "n")  # of the main score, among the finding's own keys
@@ -102,6 +103,10 @@ class FindingKeys:
     claim: Claim | None = key("what the attack itself says of its answer; null where it gave none", default=None)
     certificate: str | None = key(
         "what in the adversary's view alone proves the answer; null where nothing does", default=None
+    )
+    risks: tuple[Risk, ...] = key(
+        "questions of the opinion WP216 that a leak answers; of any other outcome, those that it was to answer",
+        default=(),
     )
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from fedleak.core.adversary import Secret
-from fedleak.core.finding import Claim, ColumnResult, Exhibit, Score, Theory
+from fedleak.core.finding import Claim, ColumnResult, ExampleRows, Exhibit, Score, Theory
 from fedleak.report.json_keys import FindingKeys, RemedyKeys, ReportKeys, RunKeys, UtilityChangeKeys, VerdictKeys
 from fedleak.schema.describe import section
 from fedleak.schema.plain import JSON
@@ -39,6 +39,7 @@ SECTIONS = (
     ("`findings[].columns[]`", ColumnResult),
     ("`findings[].claim`", Claim),
     ("`findings[].exhibit`", Exhibit),
+    ("`findings[].exhibit.examples`", ExampleRows),
     ("`remedies[]`", RemedyKeys),
     ("`remedies[].utility_change`", UtilityChangeKeys),
 )

@@ -40,6 +40,7 @@ class WorstColumn:
     owner: str
     who: str
     column: ColumnResult
+    finding: Finding
 
 
 def answers(findings: Iterable[Finding]) -> list[Finding]:
@@ -87,14 +88,23 @@ def worst_columns(findings: Sequence[Finding]) -> tuple[WorstColumn, ...]:
     """Columns that leak without a defense, each as the adversary has it that learns most of it; the worst first."""
     found: dict[tuple[str, str], WorstColumn] = {}
     for finding in answers(findings):
-        if finding.outcome is Outcome.LEAK:
-            for column in finding.columns:
-                one = WorstColumn(owner_words(finding.secret), who(finding.adversary), column)
-                key = one.owner, column.column
-                if column.leaks and _learnt(one) > _learnt(found.get(key)):
-                    found[key] = one
+        for column in _leaking(finding):
+            one = WorstColumn(owner_words(finding.secret), who(finding.adversary), column, finding)
+            key = one.owner, column.column
+            if key not in found or _learnt(one) > _learnt(found[key]):
+                found[key] = one
     return tuple(sorted(found.values(), key=_learnt, reverse=True)[:N_WORST])
 
 
-def _learnt(one: WorstColumn | None) -> float:
-    return -1.0 if one is None else one.column.learnt or 0.0
+def _leaking(finding: Finding) -> tuple[ColumnResult, ...]:
+    """Of a secret that is one column, such as labels, that one: it is not tested apart from the secret."""
+    if finding.outcome is not Outcome.LEAK:
+        return ()
+    tested = tuple(column for column in finding.columns if column.leaks)
+    return tested or (finding.columns if len(finding.columns) == 1 else ())
+
+
+def _learnt(one: WorstColumn) -> tuple[int, float]:
+    score = one.finding.score
+    learnt = score.learnt if one.column.learnt is None and score is not None else one.column.learnt
+    return one.finding.severity, learnt or 0.0

@@ -85,6 +85,7 @@ def _properties(finding: Finding) -> Iterator[tuple[str, object]]:
     yield "severity", finding.severity.label
     yield "adversary", list(finding.adversary)
     yield "defense", finding.defense
+    yield "risks", [risk.value for risk in finding.risks]
     if finding.score is not None:
         yield finding.score.metric, finding.score.value
         yield "baseline", finding.score.baseline

@@ -15,13 +15,8 @@ from fedleak.sweeps.cell import Done
 
 STORE = "results.sqlite"
 VERSION = 1
-_TABLES = f"""
-CREATE TABLE results (
-  key TEXT NOT NULL, code TEXT NOT NULL, inputs TEXT NOT NULL, report TEXT NOT NULL, has_failed INTEGER NOT NULL,
-  seconds REAL NOT NULL, cpu_seconds REAL NOT NULL, time TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  PRIMARY KEY (key, code));
-CREATE TABLE settings (key TEXT NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (key, setting));
-CREATE VIEW findings AS SELECT
+# As a view for whoever opens the file with SQLite; our own questions do not go by what a file says of itself.
+_FINDINGS = f"""SELECT
   results.code, results.key, settings.setting,
   json_extract(value, '$.adversary') AS adversary, json_extract(value, '$.mode') AS mode,
   json_extract(value, '$.attack') AS attack,
@@ -34,9 +29,17 @@ CREATE VIEW findings AS SELECT
   json_extract(value, '$.theory.verdict') AS theory, json_extract(value, '$.severity') AS severity,
   json_extract(value, '$.why') AS why
 FROM results JOIN settings USING (key), json_each(results.report, '$.findings')
-ORDER BY results.code, settings.rowid, json_each.id;
+ORDER BY results.code, settings.rowid, json_each.id"""
+_TABLES = f"""
+CREATE TABLE results (
+  key TEXT NOT NULL, code TEXT NOT NULL, inputs TEXT NOT NULL, report TEXT NOT NULL, has_failed INTEGER NOT NULL,
+  seconds REAL NOT NULL, cpu_seconds REAL NOT NULL, time TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  PRIMARY KEY (key, code));
+CREATE TABLE settings (key TEXT NOT NULL, setting TEXT NOT NULL, PRIMARY KEY (key, setting));
+CREATE VIEW findings AS {_FINDINGS};
 PRAGMA user_version = {VERSION};
 """
+_HAS_TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('results', 'settings')"
 _QUESTION = ("adversary", "mode", "attack", "secret", "defense")
 _ANSWER = (
     "outcome",
@@ -75,6 +78,8 @@ class Store:
                     opened.executescript(_TABLES)
                 elif found != VERSION:
                     raise InputError(f"the store must be one of version {VERSION}; got version {found} in {self.path}")
+                elif opened.execute(_HAS_TABLES).fetchone()[0] != 2:
+                    raise InputError(f"the store must have its tables; got {self.path}, which has others")
 
     def kept(self, keys: Sequence[str], code: str) -> dict[str, bool]:
         """Of those keys that it has: whether something failed."""
@@ -107,19 +112,14 @@ class Store:
         """By key; of a cell that two grids call differently, the first."""
         with self._told(), closing(self._opened()) as opened:
             found = opened.execute("SELECT key, setting FROM settings ORDER BY rowid DESC").fetchall()
-        return {key: json.loads(setting) for key, setting in found}
+            return {key: _setting(setting) for key, setting in found}
 
     def findings(self, code: str) -> list[Row]:
         """A row a finding: the setting's axes, then its figures."""
         with self._told(), closing(self._opened()) as opened:
             names = ", ".join(FIGURES)
-            found = opened.execute(f"SELECT key, setting, {names} FROM findings WHERE code = ?", (code,)).fetchall()
-        rows: list[Row] = []
-        for key, setting, *figures in found:
-            row = dict(zip(FIGURES, figures, strict=True))
-            row["adversary"] = "+".join(json.loads(str(row["adversary"])))
-            rows.append({"key": key[:12], **json.loads(setting), **row})  # an attack's own name before the grid's
-        return rows
+            found = opened.execute(f"SELECT key, setting, {names} FROM ({_FINDINGS}) WHERE code = ?", (code,))
+            return [_row(*one) for one in found]
 
     def _opened(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=60)
@@ -128,7 +128,25 @@ class Store:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            raise InputError(
-                f"the store must be a SQLite file that a sweep can use; got {self.path}: {error}"
-            ) from error
+        except (sqlite3.Error, OSError, ValueError) as error:  # of values: what is no text, or no JSON
+            why = " ".join(str(error).split())[:200]
+            raise InputError(f"the store must be a SQLite file that a sweep can use; got {self.path}: {why}") from error
+
+
+def _row(key: object, setting: object, *figures: str | float | None) -> Row:
+    row = dict(zip(FIGURES, figures, strict=True))
+    row["adversary"] = "+".join(_listed(json.loads(str(row["adversary"]))))
+    return {"key": str(key)[:12], **_setting(setting), **row}  # an attack's own name before the grid's
+
+
+def _setting(text: object) -> dict[str, str]:
+    found = json.loads(str(text))
+    if not isinstance(found, dict):
+        raise ValueError(f"a setting must be an object; got {str(text)[:40]!r}")
+    return {name: str(value) for name, value in found.items()}
+
+
+def _listed(names: object) -> list[str]:
+    if not isinstance(names, list):
+        raise ValueError(f"an adversary must be a list of parties; got {str(names)[:40]!r}")
+    return [str(name) for name in names]

@@ -92,6 +92,13 @@ HIDDEN_MODEL = Countermeasure(
     frozenset({SecretKind.FEATURES}),
     defense="hidden-model",
 )
+SIZE_ALONE = Countermeasure(
+    "size alone",
+    'how many people both have in place of whom (output = "size"): enough to decide on a federation, not to train',
+    frozenset({"entity-alignment"}),
+    frozenset({SecretKind.MEMBERS}),
+    settings=(("matching", "elliptic-curve"), ("output", "size")),
+)
 UNOPENED = (SECRET_SHARED, NO_ARBITER)
 VERTICAL = (*UNOPENED, SCORE_NOISE)
-COUNTERMEASURES = (*VERTICAL, UPDATE_NOISE, MORE_PARTIES, HIDDEN_MODEL)
+COUNTERMEASURES = (*VERTICAL, UPDATE_NOISE, MORE_PARTIES, HIDDEN_MODEL, SIZE_ALONE)

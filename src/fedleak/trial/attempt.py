@@ -11,12 +11,12 @@ from itertools import islice
 import numpy as np
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.arrays import FloatArray, IntArray, flat_rows
+from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Attack, Guess, Status
 from fedleak.core.errors import RunError
 from fedleak.core.finding import ColumnResult, Exhibit, Score
 from fedleak.core.knowledge import Knowledge
-from fedleak.core.whole.truth import SecretValues, Truth
+from fedleak.core.whole.truth import Truth
 from fedleak.metrics import metrics_for
 from fedleak.metrics.blind import own_rows
 from fedleak.metrics.cell_metrics import CellsRecovered, recovered_share, within_margin
@@ -25,12 +25,8 @@ from fedleak.metrics.interval_score import bounds_of
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.row_tests import RowTest, row_tests
 from fedleak.trial.canaries import parts_of
+from fedleak.trial.exhibits import exhibit_of
 from fedleak.trial.spent import Spent
-
-MAX_EXHIBIT_CELLS = 300
-MAX_EXHIBIT_IMAGES = 8  # as many as a report draws
-MAX_EXHIBIT_SIDE = 64  # pixels of an exhibited image, of which every second or third is kept if it is larger
-IMAGE_AXES = (3, 4)  # images, height, width[, channels]
 
 
 @dataclass(frozen=True)
@@ -114,11 +110,12 @@ def _beside(attempt: Attempt, guess: Guess, truth: Truth) -> Answered:
 
 def _told(attempt: Attempt, answered: Answered) -> Attempt:
     """With what a report shows beside the decision."""
+    columns = column_results(answered)
     return replace(
         attempt,
         cells_recovered=_cells_recovered(answered),
-        columns=column_results(answered),
-        exhibit=exhibit_of(answered),
+        columns=columns,
+        exhibit=exhibit_of(answered, columns),
         sampled=answered.truth.sampled,
     )
 
@@ -140,27 +137,3 @@ def _cells_recovered(answered: Answered) -> float | None:
     if kind not in CellsRecovered.applies_to or not CellsRecovered().suits(kind, answered.truth):
         return None
     return recovered_share(answered)
-
-
-def exhibit_of(answered: Answered) -> Exhibit:
-    """Whole images, or cells of anything else, spread evenly over the secret: chosen by position, never by how well
-    they were guessed."""
-    cells = answered.answers[0]
-    if cells.ndim in IMAGE_AXES:
-        return _image_exhibit(cells, answered.truth)
-    there = np.isfinite(cells) if answered.absent is None else np.isfinite(cells) & ~answered.absent
-    told = np.flatnonzero(there)
-    chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_CELLS)).astype(np.int64)]
-    true: FloatArray = answered.truth.values.ravel()[chosen]
-    return Exhibit(true, cells.ravel()[chosen])
-
-
-def _image_exhibit(cells: FloatArray, truth: SecretValues) -> Exhibit:
-    """Pixels from 0 to 1, the lowest and the highest that any pixel may have."""
-    told = np.flatnonzero(np.isfinite(flat_rows(cells)).any(axis=1))
-    chosen = told[np.linspace(0, len(told) - 1, min(len(told), MAX_EXHIBIT_IMAGES)).astype(np.int64)]
-    steps = [-(-length // MAX_EXHIBIT_SIDE) for length in truth.cell_shape[:2]]
-    low, high = float(truth.lowest.min()), float(truth.highest.max())
-    spread = high - low if high > low else 1.0
-    true, guessed = ((rows[chosen][:, :: steps[0], :: steps[1]] - low) / spread for rows in (truth.values, cells))
-    return Exhibit(true, guessed)

@@ -115,3 +115,12 @@ def test_what_is_declared_becomes_what_is_used():
     np.testing.assert_array_equal(columns[0].values, [1.0, 2.0, 3.0])  # whole numbers in the sample show a code
     assert columns[1].values is None
     assert column_knowledge(Knowledge(samples=(PublicSample("other", table),)), "victim", 3)[1] is None
+
+
+def test_a_table_of_zeros_fits_columns_that_can_be_zero_and_no_others():
+    turned = np.linalg.qr(np.arange(4.0).reshape(2, 2))[0]
+    fits = MatchingProblem(np.zeros((3, 2)), [ColumnKnowledge(values=np.array([0.0, 1.0]))] * 2, {})
+    assert fits.misfit(turned) == 0
+    assert match(fits, turned)[1] == 0
+    excluded = MatchingProblem(np.zeros((3, 2)), [ColumnKnowledge(values=np.array([1.0, 2.0]))] * 2, {})
+    assert excluded.misfit(turned) == np.inf

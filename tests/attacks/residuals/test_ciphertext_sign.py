@@ -15,6 +15,7 @@ from fedleak.core.attack import Status, Verdict
 from fedleak.core.whole.randomness import Randomness
 from fedleak.crypto.blinding import SIGNED, encrypted, unsigned
 from fedleak.crypto.paillier_cipher import Paillier
+from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.trial.play import play
 
 LABELS = Secret(SecretKind.LABELS, "bank")
@@ -74,6 +75,48 @@ def test_signs_of_a_partners_scores_are_in_the_product():
     assert answer(done.view(("fintech",), LABELS)).status is Status.UNDETERMINED
     assert CiphertextSign.predict(done.seen_by(("fintech",))).verdict is Verdict.UNKNOWN
     assert n_right(done, answer(done.view(("fintech", "shop"), LABELS))) == 20
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_captured_run_that_lost_or_doubled_a_factor_tells_no_signs(times):
+    """The product with one factor too few or too many has the signs of that party's scores in it, not the labels'."""
+    done = played(widths={"bank": 2, "fintech": 2, "shop": 2, "referee": 0}, epochs=1)
+    view = done.view(("fintech", "shop"), LABELS)
+    of_shop = [m for m in view.messages if m.step == "train.encrypted-score" and m.sender == "shop"]
+    others = [m for m in view.messages if m not in of_shop]
+    assert answer(replace(view, messages=[*others, *(of_shop * times)])).status is Status.UNDETERMINED
+
+
+def test_no_answer_that_is_sure_is_wrong():
+    """Small batches, large steps, noise that is declared, one or two partners: what is called recovered is, and so is
+    each row that is called certain."""
+    rng = np.random.default_rng(11)
+    n_sure = 0
+    for case in range(40):
+        n_rows, shops = int(rng.integers(2, 9)), {"shop": 1} if rng.random() < 0.4 else {}
+        settings = sealed_arbiter(
+            cipher="paillier",
+            epochs=int(rng.integers(1, 3)),
+            batch_size=int(rng.integers(1, n_rows + 1)),
+            initialisation=str(rng.choice(["zero", "normal"])),
+            learning_rate=float(rng.choice([0.1, 50.0])),
+            loss=False,
+            blinding="signed",
+        )
+        widths = {"bank": int(rng.integers(0, 3)), "fintech": 2, **shops, "referee": 0}
+        federation = vertical(widths, settings, n_rows=n_rows, protocol="vertical-logistic-arbiter")
+        noise = GaussianNoise(sigma=5.0) if rng.random() < 0.25 else None
+        done = play(federation, Randomness.published(case), defense=noise)
+        coalition = ("fintech", *shops)
+        guess, truth = answer(done.view(coalition, LABELS)), done.run.truth.of(LABELS)
+        labels = dict(zip(truth.ids.tolist(), truth.values[:, 0].tolist(), strict=True))
+        right = np.array([labels[row] for row in guess.ids.tolist()]) == guess.values[:, 0]
+        assert right[guess.confidence[:, 0] == 1.0].all()
+        assert guess.status is not Status.RECOVERED or (right.all() and len(right) == n_rows)
+        if CiphertextSign.predict(done.seen_by(coalition)).verdict is Verdict.EXACT:
+            assert guess.status is Status.RECOVERED
+        n_sure += guess.status is Status.RECOVERED
+    assert n_sure > 3
 
 
 def test_without_signs_of_its_own_scores_nothing_is_said(signed):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fedleak.core.adversary import Secret, SecretKind
-from fedleak.core.errors import InputError
+from fedleak.core.errors import InputError, PlaintextRangeError
 from fedleak.protocols.averaging.horizontal_training import HorizontalLogisticSettings
 from fedleak.theory.local_updates import closed_form
 from horizontal import binary, federation, train
@@ -65,6 +67,28 @@ def test_a_synchronised_update_is_the_gradient_of_the_quadratic_loss():
     assert np.allclose(updates_of(result, "clinic")[0], 0.02 * gradient, atol=1e-11)
 
 
+def test_a_rate_that_nobody_chose_is_one_at_which_training_does_not_diverge():
+    """At 0.01, sums over so many rows grew from round to round until no mask could hold them."""
+    rows = {name: np.random.default_rng(seed).random((10_000, 10)) for seed, name in enumerate(("hospital", "clinic"))}
+    settings = HorizontalLogisticSettings(rounds=60)
+    with pytest.raises(PlaintextRangeError, match="training must not diverge"):
+        train(federation(rows, replace(settings, learning_rate=0.01)))
+    result = train(federation(rows, settings))
+    assert result.transcript.facts.learning_rate == 4 / (10_000 * 10)
+    lengths = [np.linalg.norm(mean) for mean in values_at(result, "train.aggregate")]
+    assert lengths[-1] < 0.5 * lengths[0]
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "n_rows", "n_columns", "rate"),
+    [(0, 20, 5, 0.01), (8, 10_000, 5, 0.01), (200, 100, 10, 0.004), (200, None, 10, 0.002), (0, None, 10, None)],
+)
+def test_the_rate_is_chosen_by_what_everybody_knows(batch_size, n_rows, n_columns, rate):
+    settings = HorizontalLogisticSettings(batch_size=batch_size)
+    assert settings.first_rate(n_rows, n_columns) == rate
+    assert replace(settings, learning_rate=0.3).first_rate(n_rows, n_columns) == 0.3
+
+
 def test_local_steps_follow_theorem_1():
     settings = HorizontalLogisticSettings(rounds=1, learning_rate=0.1, batch_size=4, update="asynchronised")
     fed = federation({"hospital": binary(4, 5, 1), "clinic": binary(12, 5, 2)}, settings)
@@ -116,7 +140,7 @@ def test_training_learns():
     [
         ({"rounds": 0}, "rounds must be 1"),
         ({"batch_size": -1}, "batch_size must be"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"learning_rate": -0.1}, "learning_rate must be 0 or more"),
         ({"rate_decay": -0.1}, "rate_decay must be 0 or more"),
         ({"fraction_bits": 60}, "fraction_bits must be"),
         ({"update": "sometimes"}, "update must be one of"),

@@ -13,7 +13,7 @@ from fedleak.crypto.fixed_point import encode
 from fedleak.crypto.ring_arithmetic import IdealRing, signed, words
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.models.sigmoid import Approximation
-from fedleak.protocols.linear.shared_training import Arithmetic, Held, descent_step, public_rate
+from fedleak.protocols.linear.shared_training import Arithmetic, Held, counted, descent_step, public_rate
 from fedleak.protocols.linear.vocabulary import VerticalLogisticFacts
 
 WIDTHS = {"bank": 3, "fintech": 4}
@@ -70,6 +70,14 @@ def test_the_facts_foretell_what_the_run_counts():
         assert sum(dealt) == known.dealt_bytes
 
 
+def test_the_cost_of_any_size_is_told_at_once():
+    """A stranger's scenario may declare millions of rows and epochs; ``check`` lays none of them out."""
+    how = Arithmetic(Approximation.PIECEWISE, 20, 1.0)
+    once = counted(how, 10_000_000, 5, 3, 1)
+    assert counted(how, 10_000_000, 5, 3, 10**9).n_rounds == 1 + 10**9 * (once.n_rounds - 1)
+    assert counted(how, 7, 5, 100, 1) == counted(how, 7, 5, 7, 1), "one batch of fewer rows than it may have"
+
+
 def test_no_party_keeps_a_gradient_or_a_trained_weight():
     result = run(shared())
     for records in result.locals.values():
@@ -101,3 +109,9 @@ def test_numbers_that_do_not_fit_are_refused_before_a_round_is_sent():
 def test_the_public_rate_is_the_learning_rate(rate):
     factor, places = public_rate(rate)
     assert factor / 2**places == pytest.approx(rate, rel=2**-19)
+
+
+def test_what_is_computed_on_shares_is_no_ideal_functionality():
+    assert sealed(approximation="piecewise").ideal_choices == ('approximation = "piecewise"',)
+    assert sealed(approximation="piecewise", gradients="secret-shared").ideal_choices == ()
+    assert sealed(gradients="secret-shared").ideal_choices == ()

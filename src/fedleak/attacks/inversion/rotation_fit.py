@@ -51,9 +51,10 @@ class MatchingProblem:
         return np.asarray(whole[:, known.shape[1] :])
 
     def misfit(self, rotation: FloatArray) -> float:
-        """Distance from what is known of the columns, relative to their size."""
+        """Distance from what is known of the columns, relative to their size; infinite where zeros do not fit."""
         guess = self.factor @ rotation
-        return float(np.linalg.norm(guess - self.target(guess)) / np.linalg.norm(self.factor))
+        distance, size = float(np.linalg.norm(guess - self.target(guess))), float(np.linalg.norm(self.factor))
+        return distance / size if size else 0.0 if distance == 0 else float("inf")
 
     def target(self, guess: FloatArray) -> FloatArray:
         return np.column_stack([known.nearest(guess[:, j]) for j, known in enumerate(self.columns)])
@@ -68,7 +69,7 @@ def match(problem: MatchingProblem, start: FloatArray) -> tuple[FloatArray, floa
         left, _, right = np.linalg.svd(problem.factor.T @ problem.target(guess) + pull)
         rotation = problem.constrained(left @ right)
         new = problem.misfit(rotation)
-        if misfit - new < SETTLED:
+        if not misfit - new >= SETTLED:  # not a number where both are infinite
             break
         misfit = new
     return rotation, problem.misfit(rotation)

@@ -98,22 +98,26 @@ def _signed_rows(view: View) -> Iterator[tuple[int, IntArray, IntArray, IntArray
 
 
 def _signs_of_scores(view: View, number: int, n_rows: int) -> IntArray | None:
-    """The product over all passive parties, where all of them are of the coalition."""
-    if _others(view.facts):
+    """The product over all passive parties, where all of them are of the coalition and each sent its part once: with a
+    factor left out, or in twice, the sign is another one."""
+    sent = [m for m in view.at(linear.ENCRYPTED_SCORE) if m.round == number and m.receiver == view.target.owner]
+    if _others(view.facts) or sorted(m.sender for m in sent) != _passive(view.facts):
         return None
     signs = np.ones(n_rows, dtype=np.int64)
-    for m in view.at(linear.ENCRYPTED_SCORE):
-        if m.round != number or m.receiver != view.target.owner:
-            continue
+    for m in sent:
         if not isinstance(m.payload, CipherArray) or m.payload.signs is None or len(m.payload.signs) != n_rows:
             return None
         signs *= m.payload.signs
     return signs
 
 
+def _passive(facts: Facts) -> list[str]:
+    return sorted(p.name for p in facts.parties if p.role is Role.PASSIVE)
+
+
 def _others(facts: Facts) -> list[str]:
     """Passive parties outside."""
-    return [p.name for p in facts.parties if p.role is Role.PASSIVE and p.name not in facts.adversary]
+    return [name for name in _passive(facts) if name not in facts.adversary]
 
 
 def _starts_at_zero(facts: Facts) -> bool:

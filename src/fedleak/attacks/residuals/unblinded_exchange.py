@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.attacks.residuals.rounding_evidence import log_ratio, precision_of
-from fedleak.attacks.unblinded import common_modulus, integers_of, moduli_of, opened
+from fedleak.attacks.unblinded import common_modulus, decoded, integers_of, moduli_of, opened
 from fedleak.attacks.verdicts import nothing
 from fedleak.core.adversary import Capability, SecretKind
 from fedleak.core.arrays import FloatArray, IntArray
@@ -27,7 +27,6 @@ from fedleak.core.view import View
 from fedleak.protocols.linear import vocabulary as linear
 
 BLINDED = "every ciphertext is blinded by itself"
-EXPONENT_BASE = 16.0  # of exponents that are sent beside ciphertexts, as the libraries that send them have it
 OPENS = "the public key opens every ciphertext"
 BY_SIGN = "a residual has the sign of its label while scores are below 2"
 BY_BITS = "score minus target is rounded in another way for each label, which tells labels of large scores too"
@@ -42,7 +41,7 @@ def opened_rounds(view: View, messages: list[Message]) -> Iterator[tuple[int, In
     plain = _all_opened(view, [integers_of(c) for _, c in sent])
     for (number, c), values in zip(sent, plain, strict=False):
         if len(values) == len(batches[number]):
-            yield number, batches[number].astype(np.int64), _decoded(values, c)
+            yield number, batches[number].astype(np.int64), decoded(values, c)
 
 
 def _all_opened(view: View, numbers: list[list[int]]) -> list[list[int]]:
@@ -54,11 +53,6 @@ def _all_opened(view: View, numbers: list[list[int]]) -> list[list[int]]:
         if None not in found:
             return [one for one in found if one is not None]
     return []
-
-
-def _decoded(values: list[int], c: CipherArray) -> FloatArray:
-    found = np.array([value / 2**c.fraction_bits for value in values], dtype=np.float64)
-    return found if c.exponents is None else found * EXPONENT_BASE**c.exponents
 
 
 class UnblindedScores(Attack):

@@ -6,7 +6,7 @@ page and the defenses all read these fields, so a setting exists in one place on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from fedleak.core.adversary import JOINT
@@ -21,6 +21,12 @@ from fedleak.core.transcript import EVERYONE
 @dataclass(frozen=True)
 class Settings:
     """Base of every protocol's settings."""
+
+    @property
+    def ideal_choices(self) -> tuple[str, ...]:
+        """Those in force that exist as ideal functionality alone, as ``key = "value"``."""
+        found = [(one, getattr(self, one.name)) for one in fields(self)]
+        return tuple(f'{one.name} = "{value}"' for one, value in found if value in one.metadata.get("ideal", ()))
 
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -71,6 +77,12 @@ class Party:
     columns: tuple[str, ...]
     train: Slice
     test: Slice | None = None  # rows held out from training, for the model's accuracy alone
+    population: FloatArray | None = None  # other rows of the same columns: ranges and kinds are theirs where there are
+
+    @property
+    def described_by(self) -> FloatArray:
+        """The rows whose ranges and kinds are those of the columns."""
+        return self.train.features if self.population is None else self.population
 
     @property
     def facts(self) -> PartyFacts:

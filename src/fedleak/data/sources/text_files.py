@@ -12,7 +12,7 @@ import io
 import zlib
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from fedleak.core.errors import DataError, nearest
 from fedleak.data.raw_table import checked_names
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_FILE_BYTES = 512 * 1024**2  # after decompression; a 1-million-row table of 50 columns stays below it
+PIECE_BYTES = 1024**2
 
 N_PATH_CHARS_SHOWN = 200
 
@@ -49,7 +50,7 @@ def read_bounded(path: Path) -> bytes:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as stream:
-            content: bytes = stream.read(MAX_FILE_BYTES + 1)
+            content = _at_most(stream, MAX_FILE_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} must be a gzip file, as its name says; it is damaged or something else") from error
     except OSError as error:
@@ -60,6 +61,14 @@ def read_bounded(path: Path) -> bytes:
             "Give a sample of its rows, or a .parquet file"
         )
     return content
+
+
+def _at_most(stream: IO[bytes] | gzip.GzipFile, n_bytes: int) -> bytes:
+    """In pieces: asked for all at once, Python sets that much memory aside, for a file of ten bytes too."""
+    content = io.BytesIO()
+    while content.tell() < n_bytes and (piece := stream.read(min(PIECE_BYTES, n_bytes - content.tell()))):
+        content.write(piece)
+    return content.getvalue()
 
 
 def _neighbour(path: Path) -> str:

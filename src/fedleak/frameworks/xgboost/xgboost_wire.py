@@ -15,7 +15,7 @@ import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.errors import FileFormatError
-from fedleak.frameworks.xgboost.ubjson import documents
+from fedleak.storage.ubjson import documents
 
 BROADCAST, ALLREDUCE, GATHER, GATHER_V = "Broadcast", "Allreduce", "Allgather", "AllgatherV"
 BYTES, AND, OR = 8, 3, 4  # a kind of data, and two operations on it

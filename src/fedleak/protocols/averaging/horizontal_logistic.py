@@ -7,6 +7,7 @@ in the sum, whose mean the server publishes; everybody takes the step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -89,7 +90,7 @@ class HorizontalLogistic(Protocol):
             server,
             settings,
             join=partial(RowHolder, settings=settings),
-            one_round=partial(_one_round, settings=settings),
+            one_round=partial(_one_round, settings=settings, first_rate=_known_rate(facts)),
             randomness=randomness,
             hooks=hooks,
             sink=sink,
@@ -110,7 +111,9 @@ class HorizontalLogistic(Protocol):
             recovery_threshold=given.recovery_threshold,
             confirm_senders=given.confirm_senders,
         )
-        return horizontal_facts(cls.name, given, parties, n_rows, approximation="taylor", own=own)
+        found = horizontal_facts(cls.name, given, parties, n_rows, approximation="taylor", own=own)
+        n_columns = max((party.n_features or 0 for party in parties), default=0)
+        return replace(found, learning_rate=given.first_rate(n_rows, n_columns))
 
     @classmethod
     def reveals(
@@ -127,9 +130,20 @@ class HorizontalLogistic(Protocol):
         return found
 
 
+def _known_rate(facts: Facts) -> float:
+    if facts.learning_rate is None:
+        raise InputError("learning_rate must be given where the number of rows is not known; got none")
+    return facts.learning_rate
+
+
 def _one_round(
-    members: Sequence[RowHolder], server: Actor, weights: FloatArray, settings: HorizontalLogisticSettings
+    members: Sequence[RowHolder],
+    server: Actor,
+    weights: FloatArray,
+    settings: HorizontalLogisticSettings,
+    first_rate: float,
 ) -> FloatArray:
+    rate = first_rate / (1 + settings.rate_decay * server.round)
     names = [member.actor.name for member in members]
     open_sum: Callable[[Mapping[str, Words]], FloatArray]
     if settings.recovery_threshold:
@@ -139,7 +153,7 @@ def _one_round(
     received = {}
     for member in members:
         if member.actor.name not in settings.lost_in(server.round):
-            update = Array(member.contribute(weights, settings.rate(server.round)))
+            update = Array(member.contribute(weights, rate))
             payload = member.actor.send(averaging.MASKED_UPDATE, server, update)
             received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
     total = server.compute(averaging.AGGREGATE, received, open_sum)

@@ -27,6 +27,7 @@ from fedleak.protocols.averaging.secure_sum import Masker
 
 UPDATES = (averaging.SYNCHRONISED, averaging.ASYNCHRONISED)
 INITIALISATIONS = ("zero", "normal")
+LARGEST_RATE = 0.01  # that is chosen where none is given
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,25 @@ class HorizontalSettings(Settings):
             raise InputError(f"rounds must be 1 or more; got {self.rounds}")
         if self.batch_size < 0:
             raise InputError(f"batch_size must be 1 or more, or 0 for all rows; got {self.batch_size}")
-        if not 0 < self.learning_rate < inf:
-            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
+        self._check_rate()
         if not 8 <= self.fraction_bits <= 52:
             raise InputError(f"fraction_bits must be from 8 to 52; got {self.fraction_bits}")
         if self.initialisation not in INITIALISATIONS:
             raise InputError(f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}")
 
+    def _check_rate(self) -> None:
+        if not 0 < self.learning_rate < inf:
+            raise InputError(f"learning_rate must be above 0 and finite; got {self.learning_rate}")
+
 
 @dataclass(frozen=True)
 class HorizontalLogisticSettings(HorizontalSettings):
+    learning_rate: float = setting(
+        0.0,
+        "step size; the gradient is a sum over rows, not a mean. 0 takes 0.01, or 4 / (rows of a batch x columns) "
+        "where that is less, at which training does not diverge on columns whose mean square is up to 1",
+        tells_less="fewer",
+    )
     update: str = setting(
         averaging.SYNCHRONISED,
         "what a party sends a round: the gradient of one of its batches, or the change of the model after a local "
@@ -92,8 +102,17 @@ class HorizontalLogisticSettings(HorizontalSettings):
         if self.update not in UPDATES:
             raise InputError(f"update must be one of {', '.join(UPDATES)}; got {self.update!r}")
 
-    def rate(self, round_number: int) -> float:
-        return self.learning_rate / (1 + self.rate_decay * round_number)
+    def _check_rate(self) -> None:
+        if not 0 <= self.learning_rate < inf:
+            raise InputError(f"learning_rate must be 0 or more and finite; got {self.learning_rate}")
+
+    def first_rate(self, n_rows: int | None, n_columns: int | None) -> float | None:
+        """Of the first round, by public sizes: a step on the quadratic loss shrinks the error while rate · λ < 8 for
+        the largest λ of XᵀX, which the sum of all squares bounds. None where a size is not known."""
+        if self.learning_rate:
+            return self.learning_rate
+        sizes = [size for size in (self.batch_size, n_rows) if size]
+        return min(LARGEST_RATE, 4 / (min(sizes) * n_columns)) if sizes and n_columns else None
 
     def lost_in(self, round_number: int) -> frozenset[str]:
         """Parties that send nothing in a round."""

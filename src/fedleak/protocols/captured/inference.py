@@ -14,6 +14,7 @@ from fedleak.core.adversary import Capability
 from fedleak.core.facts import EXACT, SIGMOIDS, Facts
 from fedleak.core.payload import CipherArray
 from fedleak.core.steps import DATA_ROLES, FEATURES, LABELS, RecordName, Step
+from fedleak.protocols.alignment import vocabulary as alignment
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.boosting import vocabulary as boosting
 from fedleak.protocols.captured.holdings import CoalitionHoldings, Holdings
@@ -176,5 +177,11 @@ RULES = (
         f"a message `{networks.EMBEDDING_GRADIENTS}`",
         _gets(networks.EMBEDDING_GRADIENTS),
     ),
+    Rule(
+        Capability.ALIGNED_ROWS,
+        f"a record `{alignment.MATCHED_ROWS}`, or a message `{alignment.COMMON_ROWS}`",
+        lambda own, _: own.keeps(alignment.MATCHED_ROWS) or own.gets(alignment.COMMON_ROWS),
+    ),
+    Rule(Capability.IDENTIFIER_DIGESTS, f"a message `{alignment.DIGESTS}`", _gets(alignment.DIGESTS)),
     Rule(Capability.CONTRIBUTIONS, f"a message `{prediction.CONTRIBUTIONS}`", _gets(prediction.CONTRIBUTIONS)),
 )

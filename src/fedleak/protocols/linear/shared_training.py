@@ -19,7 +19,7 @@ from fedleak.crypto import fixed_point
 from fedleak.crypto.dealt_randomness import Dealer, split
 from fedleak.crypto.ring_arithmetic import IdealRing, RingArithmetic, Words, plus, signed, word, words
 from fedleak.crypto.shared_ring import SharedRing
-from fedleak.crypto.sharing_cost import WORD_BYTES, CountingRing
+from fedleak.crypto.sharing_cost import WORD_BYTES, CountingRing, SharingCost, masked_table
 from fedleak.models.sigmoid import CUBIC, LINEAR, PIECEWISE_EDGE, Approximation
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
@@ -77,15 +77,26 @@ def public_rate(rate: float) -> tuple[int, int]:
     return round(rate * 2**places), places
 
 
-def counted(how: Arithmetic, n_rows: int, n_columns: int, batch_size: int, epochs: int) -> CountingRing:
-    """What all openings of a training come to."""
-    ring = CountingRing(n_rows, n_columns)
-    weights, signs = (np.zeros((1, size), dtype=np.uint64) for size in (n_columns, n_rows))
-    starts = [start for _ in range(epochs) for start in range(0, n_rows, batch_size)]
-    for start in starts:
-        batch = np.arange(start, min(start + batch_size, n_rows))
-        descent_step(ring, Held(weights, signs, np.zeros((1, len(batch)), dtype=np.uint64)), batch, how)
-    return ring
+def counted(how: Arithmetic, n_rows: int, n_columns: int, batch_size: int, epochs: int) -> SharingCost:
+    """What all openings of a training come to, whatever its size: nothing of it is laid out."""
+    n_full, rest = divmod(n_rows, batch_size)
+    found = masked_table(n_rows, n_columns)
+    for size, times in ((batch_size, epochs * n_full), (rest, epochs * bool(rest))):
+        found = found.plus(_step_cost(how, n_columns, size), times)
+    return found
+
+
+def _step_cost(how: Arithmetic, n_columns: int, n_rows: int) -> SharingCost:
+    """Every operation takes so much, and so much a row: two small steps tell both."""
+    one, two = (_counted_step(how, n_columns, rows) for rows in (1, 2))
+    return one.plus(two.plus(one, -1), n_rows - 1)
+
+
+def _counted_step(how: Arithmetic, n_columns: int, n_rows: int) -> SharingCost:
+    ring = CountingRing(n_columns)
+    weights, per_row = (np.zeros((1, size), dtype=np.uint64) for size in (n_columns, n_rows))
+    descent_step(ring, Held(weights, per_row, per_row), np.arange(n_rows), how)
+    return ring.cost
 
 
 class SharedTraining:

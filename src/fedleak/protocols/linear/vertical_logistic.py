@@ -88,6 +88,11 @@ class VerticalLogisticSettings(VerticalLinearSettings):
             return "secret-shared"
         return "ideal-oracle" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
 
+    @property
+    def ideal_choices(self) -> tuple[str, ...]:
+        """On shares the parties compute what encryption cannot."""
+        return super().ideal_choices if self.source == "ideal-oracle" else ()
+
 
 class VerticalLogistic(Protocol):
     name = "vertical-logistic"

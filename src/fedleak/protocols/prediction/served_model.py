@@ -18,15 +18,16 @@ from fedleak.core.payload import Array, Payload
 from fedleak.core.transcript import Message
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.models import opaque
-from fedleak.models.interpret import load_model
+from fedleak.models.boosted_model import BOOSTED_KIND
 from fedleak.models.joint_training import train_forest, train_logistic, train_network, train_tree
 from fedleak.models.model import Model
+from fedleak.models.model_files import read_model_file
 from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.models.score_models import LinearModel, Link
 from fedleak.models.tree_models import ForestModel, TreeModel, TreeOutput
 from fedleak.protocols.prediction import vocabulary as prediction
 
-MODELS = ("logistic", "tree", "forest", "network", "opaque")
+MODELS = ("logistic", "tree", "forest", "network", "boosted", "opaque")
 REVEALS = ("model", "nothing", "contributions")
 OUTPUTS = ("one-hot", "fractions")
 
@@ -35,10 +36,10 @@ OUTPUTS = ("one-hot", "fractions")
 class PredictionSettings(Settings):
     model: str = setting(
         "logistic",
-        "the model that is trained and served; opaque: an object of yours, served by fedleak.adapters.own_model",
+        "the model that is trained and served; boosted: from a model_file; opaque: an object of yours, by audit_model",
         choices=MODELS,
     )
-    model_file: str = setting("", "a model of your own, saved by fedleak.models.interpret.save_model; served as it is")
+    model_file: str = setting("", "a model of your own, saved by XGBoost, LightGBM or fedleak; served as it is")
     prediction_share: float = setting(
         0.2,
         "share of the rows that are predicted and not trained on; 1 where no model is trained",
@@ -91,11 +92,11 @@ def served_model(
     rng: np.random.Generator,
 ) -> Model:
     if settings.model_file:
-        return _checked(load_model(Path(settings.model_file)), settings)
-    if settings.model == opaque.KIND:
+        return _checked(read_model_file(Path(settings.model_file)), settings)
+    if settings.model in (opaque.KIND, BOOSTED_KIND):
         raise InputError(
-            'model must be one that a scenario can train or read from a file; got "opaque": serve the object with '
-            "fedleak.adapters.own_model.audit_model"
+            f'model must be one that a scenario can train or read from a model_file; got "{settings.model}": serve an '
+            "object with fedleak.adapters.own_model.audit_model"
         )
     if not len(rows):
         raise InputError(
@@ -127,7 +128,7 @@ def served_model(
 
 def _checked(model: Model, settings: PredictionSettings) -> Model:
     """The settings say publicly which kind of model is served: the file must hold that kind."""
-    kinds = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network"}
+    kinds = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network", "boosted": "boosted"}
     found = kinds[model.to_spec().kind]
     if found != settings.model:
         raise InputError(f'model must be "{found}" for {settings.model_file}; got "{settings.model}"')

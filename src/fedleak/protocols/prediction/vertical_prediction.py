@@ -239,8 +239,9 @@ def truth_of(parties: Sequence[Party], ids: IntArray, wanted: IntArray, served: 
     for party in parties:
         if not party.columns:
             continue
-        own = party.train.features
-        low, high = (np.zeros(own.shape[1]), np.ones(own.shape[1])) if unit_box else (own.min(axis=0), own.max(axis=0))
+        own, all_rows = party.train.features, party.described_by
+        unit = (np.zeros(own.shape[1]), np.ones(own.shape[1]))
+        low, high = unit if unit_box else (all_rows.min(axis=0), all_rows.max(axis=0))
         values = SecretValues(ids, party.columns, own[wanted], np.column_stack([low, high]))
         secrets[Secret(SecretKind.FEATURES, party.name)] = values
         secrets[Secret(SecretKind.RANGES, party.name)] = values

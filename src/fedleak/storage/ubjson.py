@@ -20,7 +20,7 @@ def documents(data: bytes) -> list[Any]:
         while place < len(data):
             value, place = _value(data, place, 0)
             found.append(value)
-    except (IndexError, struct.error, ValueError) as error:
+    except (IndexError, TypeError, struct.error, ValueError) as error:
         raise FileFormatError(f"a message must be whole UBJSON; it breaks off or is damaged at byte {place}") from error
     return found
 
@@ -67,11 +67,25 @@ def _object(data: bytes, at: int, level: int) -> tuple[dict[str, Any], int]:
 def _list(data: bytes, at: int, level: int) -> tuple[list[Any], int]:
     if data[at] == ord("$"):
         return _numbers(data, at)
+    if data[at] == ord("#"):
+        return _counted(data, at, level)
     found = []
     while data[at] != ord("]"):
         value, at = _value(data, at, level + 1)
         found.append(value)
     return found, at + 1
+
+
+def _counted(data: bytes, at: int, level: int) -> tuple[list[Any], int]:
+    """Values of any kind, with their count before them and no end."""
+    count, at = _value(data, at + 1, 0)
+    if not 0 <= count <= len(data) - at:
+        raise ValueError("a list of an impossible length")
+    found = []
+    for _ in range(count):
+        value, at = _value(data, at, level + 1)
+        found.append(value)
+    return found, at
 
 
 def _numbers(data: bytes, at: int) -> tuple[list[Any], int]:

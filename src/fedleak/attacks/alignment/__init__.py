@@ -1,0 +1,1 @@
+"""Attacks on the alignment of identifiers: whom a partner has."""

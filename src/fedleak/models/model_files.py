@@ -1,0 +1,38 @@
+"""A model from a file, whoever wrote it: fedleak, XGBoost (JSON, UBJSON) or LightGBM (text). Nothing is unpickled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
+from fedleak.models.interpret import MAX_FILE_BYTES, load_model
+from fedleak.models.lightgbm_model import FIRST_LINE, from_lightgbm
+from fedleak.models.model import Model
+from fedleak.models.xgboost_model import from_xgboost
+
+ARCHIVE, OBJECT, PICKLE = b"PK", b"{", b"\x80"
+
+
+def read_model_file(path: Path) -> Model:
+    """Its first bytes say whose it is, not its name; every defect is one line that names the file."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(FIRST_LINE))
+            data = b"" if start.startswith(ARCHIVE) else start + file.read(MAX_FILE_BYTES)
+    except OSError as error:
+        raise FileFormatError(f"{path} must be a file that can be read; got: {error.strerror or error}") from error
+    if start.startswith(ARCHIVE):
+        return load_model(path)
+    if len(data) > MAX_FILE_BYTES:
+        raise FileFormatError(f"{path} must be at most {MAX_FILE_BYTES:,} bytes")
+    readers = {OBJECT: from_xgboost, FIRST_LINE[:1]: from_lightgbm}
+    if start[:1] not in readers or (start[:1] == FIRST_LINE[:1] and start != FIRST_LINE):
+        pickled = " (it looks like a pickle, which could run anything: load it yourself and pass the object)"
+        raise FileFormatError(
+            f"{path} must be a model saved by fedleak, by XGBoost as .json or .ubj, or by LightGBM as text"
+            f"{pickled if start.startswith(PICKLE) else ''}"
+        )
+    try:
+        return readers[start[:1]](data)
+    except (FileFormatError, UnreadableModelError, InputError) as error:
+        raise type(error)(f"{path}: {error}") from error

@@ -1,0 +1,1 @@
+"""Which people parties have in common, before they train together."""
