@@ -42,7 +42,7 @@ SETTINGS: Mapping[str, Settings] = {
     "vertical-logistic-arbiter": VerticalLogisticArbiterSettings(batch_size=32, epochs=1),
     "secureboost": SecureBoostSettings(n_trees=1, depth=3),
 }
-SIZES = ((64, 8), (256, 16), (1024, 32))  # rows, columns of all parties
+SIZES = ((256, 16), (512, 32), (1024, 64))  # rows, columns of all parties: keys are a part of the time, not half of it
 LARGE = {**SETTINGS, "secureboost": SecureBoostSettings(n_trees=1, depth=3, fraction_bits=32)}  # 62 bits hold 1e8 rows
 LARGE_PARTIES, LARGE_ROWS, LARGE_COLUMNS = 100, 10**8, 10  # columns of each
 
