@@ -25,9 +25,10 @@ rows (or one tree).
 |---|---|---|---|---|---|---|---|---|
 """
 LARGE = """
-A key is a search for primes, whose time is luck (0.05 to 0.5 s): at 64 rows and 8 columns, where keys are half of a
-run, ratios were 0.83 to 1.31. What is sent is also what a transcript takes on disk. A run whose transcript goes there
-holds its table and one batch of messages in memory, and an attack one coalition's view ([architecture](architecture.md#the-way-data-flows)).
+A key is a search for primes, whose time is luck: in runs so small that keys are half of the time, the ratio scatters.
+What is sent is also what a transcript takes on disk. A run whose transcript goes there holds its table and one batch
+of messages in memory, and an attack one coalition's view
+([architecture](architecture.md#the-way-data-flows)).
 
 ## {parties} parties, 1e8 rows, {columns} columns each
 The same counts at a size that nobody runs here, priced by the same core. One pass over the rows in batches of 32;
