@@ -79,8 +79,13 @@ GRIDS: dict[str, tuple[Table, list[Spec]]] = {
         [None],
     ),
     "hospital_and_clinic": (
-        {"rounds": [10, 30, 90], "learning_rate": [0.01, 0.1, 0.5], "batch_size": [4, 8, 32]},
-        [None, {"name": "fresh-batches"}],
+        {
+            "rounds": [30, 90],
+            "learning_rate": [0.1, 0.5],
+            "batch_size": [4, 32],
+            "initialisation": ["zero", "normal"],
+        },
+        [None, {"name": "fresh-batches"}, *each("selective-sharing", "fraction", (0.01, 0.1, 0.5))],
     ),
     "validated_scores": (
         {"validate_every": [0, 1, 5], "epochs": [2, 10, 40], "learning_rate": [0.1, 0.4], "batch_size": [16, 64]},

@@ -82,14 +82,13 @@ def test_theory_saves_runs_and_no_more_audits_than_wanted_are_made(advice: Advic
 
 
 def test_the_front_is_what_nothing_beats_in_both(advice: Advice) -> None:
-    for point in advice.points:
-        beaten = [
-            other
-            for other in advice.points
-            if other.leak <= point.leak and other.usefulness >= point.usefulness and other != point
-            and (other.leak < point.leak or other.usefulness > point.usefulness)
-        ]  # fmt: skip
-        assert not (point.on_front and beaten)
+    places = {(point.leak, point.usefulness) for point in advice.points}
+    unbeaten = {
+        place
+        for place in places
+        if not any(leak <= place[0] and useful >= place[1] and (leak, useful) != place for leak, useful in places)
+    }
+    assert {(point.leak, point.usefulness) for point in advice.points if point.on_front} == unbeaten
     drawn = str(front_picture(advice))
     assert drawn.startswith("<svg xmlns=")
     assert drawn.count("<circle") == len(advice.points)
