@@ -3,8 +3,8 @@
 ``python scripts/advisor_grid.py [NAME ...]`` audits every cell of each scenario's grid below, all attacks that apply,
 five runs a finding, under a key that neither the search nor its confirmation had, and says whether a cell closes every
 leak with a model that is worth over two points more than the one that the advisor wrote. What comes of each is written
-to docs/results/advisor. A cell whose model is no better than a blind guess is not more useful than anything: where no
-closing cell has a better one, the figures stand there, marked, and the line holds.
+to docs/results/advisor_NAME.json. A cell whose model is no better than a blind guess is not more useful than anything:
+where no closing cell has a better one, the figures stand there, marked, and the line holds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fedleak.trial.provenance import code_state, one_thread, provenance
 from fedleak.trial.spent import cpu_seconds
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-RESULTS = Path(__file__).parents[1] / "docs" / "results" / "advisor"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 POINTS = 0.02
 N_MODELS = 10
 Table = dict[str, list[object]]
@@ -164,8 +164,7 @@ def main(names: Sequence[str]) -> int:
         with one_thread():
             found = compare(name)
             told = {**found, "cpu_seconds": round(cpu_seconds() - started, 1), "provenance": provenance(code)}
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        write_text(RESULTS / f"{name}.json", json.dumps(told, indent=1) + "\n")
+        write_text(RESULTS / f"advisor_{name}.json", json.dumps(told, indent=1) + "\n")
         print(json.dumps(found), flush=True)
         holds &= bool(found["holds"])
     return int(not holds)
