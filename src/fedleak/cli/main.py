@@ -122,6 +122,31 @@ def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | No
 
 
 @app.command()
+@click.argument("folder", type=PATH)
+def benchmark(folder: Path) -> None:
+    """Write the views of the benchmark that attacks of others can enter: no truth, one folder a task.
+
+    FOLDER: Where to write them.
+    """
+    from fedleak.cli.benchmark import benchmark_command
+
+    benchmark_command(folder)
+
+
+@app.command("submit-check")
+@click.argument("folder", type=PATH)
+@json_option
+def submit_check(folder: Path, json: str | None) -> None:
+    """Score the guesses of an entry to the benchmark, beside the best blind guess.
+
+    FOLDER: Holds labels.npz, columns.npz and pictures.npz, or some of them.
+    """
+    from fedleak.cli.benchmark import submit_check_command
+
+    submit_check_command(folder, json)
+
+
+@app.command()
 @click.argument("name")
 @json_option
 @click.option("--quick/--no-quick", help="Fewer repetitions, or less data.")
