@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from fedleak.cli import main
-from fedleak.core.errors import FileFormatError
+from fedleak.core.errors import FileFormatError, MissingExtraError
 from fedleak.storage.view_and_guess import load_view
+from fedleak.testing import benchmark_tasks
 from fedleak.testing.benchmark_tasks import (
     TASKS,
     check_submission,
@@ -44,6 +45,18 @@ def test_views_are_the_same_every_time_and_hold_no_truth(tmp_path, monkeypatch, 
         whole = np.ascontiguousarray(truth.values, dtype=np.float64).tobytes()
         stored = [path.read_bytes() for path in (tmp_path / "first" / task.name).rglob("*.npy")]
         assert not any(whole in one for one in stored)
+
+
+def test_a_task_whose_package_is_missing_is_left_out_with_the_reason(tmp_path, monkeypatch, capsys):
+    def without_torch(task):
+        if task.name == "pictures":
+            raise MissingExtraError.of("torch", "torch", "networks")
+        return situation(task)
+
+    monkeypatch.setattr(benchmark_tasks, "situation", without_torch)
+    assert run(monkeypatch, "benchmark", tmp_path) == 0
+    assert "left out: networks needs the package torch" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["columns", "labels"]
 
 
 def test_an_entry_scores_as_its_guess_is_good(tmp_path, monkeypatch, capsys):

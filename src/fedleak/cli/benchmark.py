@@ -15,7 +15,7 @@ from fedleak.testing.benchmark_tasks import TASKS, check_submission, write_views
 def benchmark_command(folder: Path) -> None:
     found = write_views(folder)
     for task in TASKS:
-        click.echo(f"{folder / task.name}: {task.summary} (sha256 {found[task.name][:16]})")
+        click.echo(f"{folder / task.name}: {task.summary} ({found[task.name]})")
     click.echo("Write one .npz a task, with ids and values (confidence if you like); then: fedleak submit-check FOLDER")
 
 
