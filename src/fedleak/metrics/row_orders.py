@@ -23,6 +23,7 @@ MAX_CELLS = 4 * 10**7  # over all orders
 ALIGNED_ORDERS = 40  # where every order is aligned anew
 BLOCK = 10**6  # cells that are measured at once
 CLOSE = 1e-9  # figures that differ by less are equal
+EXPLAINED = 1e-6  # what own columns leave less of than this share, they leave nothing of
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ def _beyond(signal: Signal, own: FloatArray, least: FloatArray, rng: np.random.G
     orders = [rng.permutation(len(left.true)) for _ in range(_n_orders(left.true))]
     tables = [unexplained(answers[number % len(answers)][order], own) for number, order in enumerate(orders)]
     drawn = _stacked([correlations(table, left.true, left.counted)[None] for table in tables], len(value))
-    blinds = [unexplained(blind, own) for blind in signal.blinds]
+    blinds = [rest for blind in signal.blinds if (rest := unexplained(blind, own)).std() > EXPLAINED * blind.std()]
     best = np.max([np.zeros(len(value)), *(correlations(one, left.true, left.counted) for one in blinds)], axis=0)
     beside = _beside([_ahead(left, blind) for blind in blinds], len(value))
     return Measured("correlation beyond own columns", value, drawn, value - best, *beside, least, needs_gain=False)

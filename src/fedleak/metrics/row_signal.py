@@ -60,8 +60,7 @@ def _of_persons(answered: Answered) -> Signal:
     answers = tuple(_over_rounds(flat_rows(answer), ids) for answer in answered.answers)
     blinds = tuple(_over_rounds(blind.cells, ids) for blind in answered.blinds if blind.by_row)
     told = _over_rounds(true, ids)
-    _, first = np.unique(ids[:, -1], return_index=True)
-    own = None if answered.own is None else spanned(answered.own.beside[first])
+    own = None if answered.own is None else spanned(_over_rounds(answered.own.beside, ids))
     return Signal(told, answers, np.ones(told.shape, dtype=np.bool_), blinds, own=own)
 
 
