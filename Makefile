@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 N_WORKERS ?= 2
 
-.PHONY: audit test lint types contracts check nightly faults matrix supply frameworks results clean
+.PHONY: audit site test lint types contracts check nightly faults matrix supply frameworks results clean
 
 audit: $(VENV)/.installed
 	$(BIN)/fedleak audit --out fedleak-audit
@@ -48,6 +48,7 @@ matrix: $(VENV)/.installed-dev
 supply: $(VENV)/.installed-dev
 	$(BIN)/python scripts/supply.py sbom
 	$(BIN)/python scripts/supply.py build
+	$(BIN)/python scripts/installed.py
 	$(BIN)/python scripts/advisories.py || [ $$? -eq 4 ]
 
 # Makes every framework's environment (gigabytes, minutes), and tries captures from installation to leak
@@ -72,6 +73,12 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@ $(VENV)/.installed
+
+# The documentation as a site, in site/; the extra `docs` comes into an environment of its own
+site: $(VENV)/.installed
+	$(PYTHON) -m venv $(VENV)/site
+	$(VENV)/site/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(VENV)/site/bin/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV)

@@ -3,8 +3,8 @@
 ``python scripts/advisor_grid.py [NAME ...]`` audits every cell of each scenario's grid below, all attacks that apply,
 five runs a finding, under a key that neither the search nor its confirmation had, and says whether a cell closes every
 leak with a model that is worth over two points more than the one that the advisor wrote. What comes of each is written
-to docs/results/advisor. Where the model as it is, is no better than a blind guess, the comparison says little: it is
-marked (``worthless_before``).
+to docs/results/advisor_NAME.json. A cell whose model is no better than a blind guess is not more useful than anything:
+where no closing cell has a better one, the figures stand there, marked, and the line holds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fedleak.trial.provenance import code_state, one_thread, provenance
 from fedleak.trial.spent import cpu_seconds
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-RESULTS = Path(__file__).parents[1] / "docs" / "results" / "advisor"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 POINTS = 0.02
 N_MODELS = 10
 Table = dict[str, list[object]]
@@ -79,8 +79,13 @@ GRIDS: dict[str, tuple[Table, list[Spec]]] = {
         [None],
     ),
     "hospital_and_clinic": (
-        {"rounds": [10, 30, 90], "learning_rate": [0.01, 0.1, 0.5], "batch_size": [4, 8, 32]},
-        [None, {"name": "fresh-batches"}],
+        {
+            "rounds": [30, 90],
+            "learning_rate": [0.1, 0.5],
+            "batch_size": [4, 32],
+            "initialisation": ["zero", "normal"],
+        },
+        [None, {"name": "fresh-batches"}, *each("selective-sharing", "fraction", (0.01, 0.1, 0.5))],
     ),
     "validated_scores": (
         {"validate_every": [0, 1, 5], "epochs": [2, 10, 40], "learning_rate": [0.1, 0.4], "batch_size": [16, 64]},
@@ -110,21 +115,22 @@ def compare(name: str) -> dict[str, object]:
     top = None if advised is None else bench.measure(advised, bench.planned(advised), leaks)
     tried = [one for one in (_measured(bench, cell, leaks) for cell in cells(base, name)) if one is not None]
     closing = [one for one in tried if one.closes]
-    best = max(closing, key=lambda one: one.usefulness, default=None)
+    best = max(closing, key=lambda one: (not _worthless(one), one.usefulness), default=None)
     behind = None if best is None else best.usefulness - (float("-inf") if top is None else top.usefulness)
     return {
         "scenario": name,
         "cells": len(tried),
         "closing_cells": len(closing),
         "usefulness_before": before.usefulness,
-        "worthless_before": None if before.worth is None else before.worth.worthless,
+        "worthless_before": _worthless(before),
         "top": None if top is None else edit_text(base, top.scenario),
         "top_closes_in_grid_audit": None if top is None else top.closes,
         "top_usefulness": None if top is None else top.usefulness,
         "best_cell": None if best is None else edit_text(base, best.scenario),
         "best_cell_usefulness": None if best is None else best.usefulness,
+        "best_cell_worthless": None if best is None else _worthless(best),
         "points_behind": None if behind is None else round(100 * behind, 2),
-        "holds": behind is None or behind <= POINTS,
+        "holds": best is None or behind is None or bool(_worthless(best)) or behind <= POINTS,
     }
 
 
@@ -137,6 +143,11 @@ def written(path: Path) -> Scenario | None:
             raise SystemExit(done.output)
         print(done.output, file=sys.stderr)
         return load_scenario(fixed) if fixed.exists() else None
+
+
+def _worthless(one: Measured) -> str:
+    """What its model is no better than; empty where it is better."""
+    return "unmeasured" if one.worth is None else one.worth.worthless
 
 
 def _measured(bench: Bench, cell: Scenario, leaks: tuple[Finding, ...]) -> Measured | None:
@@ -153,8 +164,7 @@ def main(names: Sequence[str]) -> int:
         with one_thread():
             found = compare(name)
             told = {**found, "cpu_seconds": round(cpu_seconds() - started, 1), "provenance": provenance(code)}
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        write_text(RESULTS / f"{name}.json", json.dumps(told, indent=1) + "\n")
+        write_text(RESULTS / f"advisor_{name}.json", json.dumps(told, indent=1) + "\n")
         print(json.dumps(found), flush=True)
         holds &= bool(found["holds"])
     return int(not holds)

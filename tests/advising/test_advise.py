@@ -13,11 +13,13 @@ from tiny_federation import TINY
 import fedleak
 from fedleak.advising.advice import Advice, base_of
 from fedleak.advising.front_picture import front_picture
+from fedleak.advising.measured import Bench
 from fedleak.auditing.scenario_file import load_scenario, parse_scenario
 from fedleak.cli.advise import write_mended
 from fedleak.cli.main import app
 from fedleak.core.errors import InputError
-from scenarios import KEY
+from fedleak.data import load_table
+from scenarios import KEY, changed
 
 MOST = 14
 
@@ -82,14 +84,13 @@ def test_theory_saves_runs_and_no_more_audits_than_wanted_are_made(advice: Advic
 
 
 def test_the_front_is_what_nothing_beats_in_both(advice: Advice) -> None:
-    for point in advice.points:
-        beaten = [
-            other
-            for other in advice.points
-            if other.leak <= point.leak and other.usefulness >= point.usefulness and other != point
-            and (other.leak < point.leak or other.usefulness > point.usefulness)
-        ]  # fmt: skip
-        assert not (point.on_front and beaten)
+    places = {(point.leak, point.usefulness) for point in advice.points}
+    unbeaten = {
+        place
+        for place in places
+        if not any(leak <= place[0] and useful >= place[1] and (leak, useful) != place for leak, useful in places)
+    }
+    assert {(point.leak, point.usefulness) for point in advice.points if point.on_front} == unbeaten
     drawn = str(front_picture(advice))
     assert drawn.startswith("<svg xmlns=")
     assert drawn.count("<circle") == len(advice.points)
@@ -123,3 +124,30 @@ def test_the_command_says_where_nothing_closes_and_writes_no_scenario(tmp_path: 
 def test_too_few_audits_are_told() -> None:
     with pytest.raises(InputError, match="max_audits must be at least 2"):
         fedleak.advise(parse_scenario(TINY), max_audits=1)
+
+
+def test_an_attack_that_another_protocol_leaves_nothing_to_is_no_open_question() -> None:
+    """Scores that are sent to validate: training on shares sends none, and knows no such attack."""
+    arbiter = changed(
+        (
+            'protocol = "vertical-logistic"',
+            'protocol = "vertical-logistic-arbiter"\nvalidate_every = 1\ninitialisation = "normal"',
+        ),
+        ("max_rows = 100", "max_rows = 30"),
+        ("epochs = 4", "epochs = 3"),
+        ('[[adversary]]\nparties = ["fintech"]\n', '[[federation.parties]]\nname = "notary"\nrole = "arbiter"\n'),
+    )
+    base = base_of(parse_scenario(arbiter))
+    bench = Bench(base, load_table(base.data), KEY, repeats=1, jobs=1, n_models=1)
+    leaks = [one for one in bench.measure(base, bench.planned(base), ()).report.findings if one.is_shown]
+    assert "validation-scores" in {one.attack for one in leaks}
+    on_shares = parse_scenario(changed(
+        ('protocol = "vertical-logistic"', 'protocol = "vertical-logistic"\ngradients = "secret-shared"'),
+        ("max_rows = 100", "max_rows = 30"),
+        ("epochs = 4", "epochs = 3"),
+        ('[[adversary]]\nparties = ["fintech"]\n', ""),
+    ))  # fmt: skip
+    shared = base_of(on_shares)
+    found = bench.measure(shared, bench.planned(shared), leaks)
+    assert found.closes
+    assert set(found.unmeasured) == set(found.closed) == {(one.adversary, one.mode, one.secret) for one in leaks}

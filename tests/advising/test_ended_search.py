@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tiny_federation import TINY
 
-from fedleak.advising.worth import worth_of
+from fedleak.advising.measured import Measured
+from fedleak.advising.search import Search
+from fedleak.advising.worth import Worth, worth_of
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.core.errors import InputError
@@ -59,3 +61,20 @@ def test_withheld_predictions_are_worth_a_blind_guess() -> None:
     assert nothing is not None
     assert nothing.value == 0.3
     assert nothing.worthless
+
+
+def measured(worth: Worth | None) -> Measured:
+    return Measured(parse_scenario(TINY), report=None, left=(), open=(), closed=(), worth=worth)
+
+
+def test_a_change_under_which_training_overflows_is_no_remedy() -> None:
+    search = Search(parse_scenario(TINY), bench=None, progress=Impatient(1), most=2)
+    search.found.append(measured(Worth("test_accuracy", 0.9, 0.5)))
+    overflowed = measured(None)
+    assert overflowed.closes
+    assert search.is_ruined(overflowed)
+    assert not search.merit(overflowed)[0]
+    assert search.is_ruined(measured(Worth("test_accuracy", 0.5, 0.5, "no better than a blind guess")))
+    assert not search.is_ruined(measured(Worth("test_accuracy", 0.8, 0.5)))
+    search.found[0] = measured(None)
+    assert not search.is_ruined(overflowed), "where nothing could be judged before, nothing is called ruined"

@@ -146,8 +146,8 @@ def guess_of(view, estimate) -> Guess:
     return Guess(view.target, Status.PARTIAL, ids, (values > 0).astype(float), confidence=0.5 + 0.5 * sure)
 
 
-def logistic(mine: int, theirs: int, batch_size: int, **changes):
-    return lambda: vertical({"bank": mine, "fintech": theirs}, sealed(batch_size=batch_size, **changes), n_rows=24)
+def logistic(mine: int, theirs: int, batch_size: int, *, n_rows: int = 24, **changes):
+    return lambda: vertical({"bank": mine, "fintech": theirs}, sealed(batch_size=batch_size, **changes), n_rows=n_rows)
 
 
 def with_arbiter(epochs: int, width: int, **changes):
@@ -196,7 +196,9 @@ MADE = {
     **GRID,
     SUM_OF_TWO: (
         "score-recovery",
-        lambda: vertical({"bank": 12, "fintech": 2, "shop": 2}, sealed(batch_size=6, initialisation="normal")),
+        lambda: vertical(
+            {"bank": 12, "fintech": 2, "shop": 2}, sealed(batch_size=6, initialisation="normal"), n_rows=96
+        ),
         ("bank",),
         SCORES,
     ),
@@ -208,6 +210,16 @@ def decided(case: str, attempts: list[Attempt]) -> Outcome:
     return decide(Question(coalition, Mode.PASSIVE, name, target, None, Theory("unknown", ())), attempts).outcome
 
 
+# Scores go with the labels that they were trained on: of few rows it is luck that an answer tells more than those.
+MANY_ROWS = {
+    f"score-recovery, s = 6, {start}": (
+        "score-recovery",
+        logistic(3, 3, 6, n_rows=96, initialisation=start),
+        ("bank",),
+        SCORES,
+    )
+    for start in ("zero", "normal")
+}
 TOLD_IN_PART = [
     *(f"score-recovery, s = 6, {start}" for start in ("zero", "normal")),
     *(f"arbiter-collusion, {epochs} epochs, {width} columns" for epochs, width in ((2, 5), (3, 5), (4, 6))),
@@ -217,7 +229,7 @@ TOLD_IN_PART = [
 
 @pytest.mark.parametrize("case", TOLD_IN_PART)
 def test_what_is_not_determined_and_still_learnt_is_answered_in_part(case):
-    name, made, coalition, target = GRID[case]
+    name, made, coalition, target = MANY_ROWS.get(case, GRID[case])
     federation = made()
     runs = [play(federation, Randomness.published(seed)) for seed in range(RUNS)]
     attempts = [one.attempt(ATTACKS.get(name), coalition, target, isolated=False) for one in runs]

@@ -20,7 +20,8 @@ from fedleak.data import (
     DataSpec,
     EncodingOptions,
 )
-from fedleak.data.sources.catalogue import BUNDLED_NAMES, PUBLIC_SETS
+from fedleak.data.sources.catalogue import BUNDLED_NAMES
+from fedleak.data.sources.public_sets import PUBLIC_SETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 SPECS = (DataSpec, EncodingOptions, ByColumns, ByCorrelation, ByLabelSkew, ByPatches, ByRatio, ByRowCount, ByRowRatio)

@@ -15,7 +15,7 @@ import sklearn.datasets
 from data_files import require_data
 from fedleak.core.errors import DataError
 from fedleak.data import load
-from fedleak.data.sources.catalogue import PUBLIC_SETS
+from fedleak.data.sources.public_sets import PUBLIC_SETS
 
 BREAST_CANCER_CSV = "a,target\n1,0\n2,1\n"
 
@@ -75,7 +75,7 @@ def test_a_public_set_that_scikit_learn_has_too() -> None:
 
 @pytest.mark.usefixtures("no_folder")
 def test_a_public_set_that_cannot_be_had() -> None:
-    with pytest.raises(DataError, match=r"FEDLEAK_DATA is not set. Download Fish market .* or give the file's path"):
+    with pytest.raises(DataError, match=r"FEDLEAK_DATA is not set. It is Fish .*159 rows.*GPL-2.*as fish_market.csv"):
         load("fish_market")
 
 

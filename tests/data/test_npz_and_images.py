@@ -74,7 +74,7 @@ def test_wrong_image_requests(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_folder")
 def test_a_public_image_set_that_is_not_there() -> None:
-    with pytest.raises(DataError, match=r"Download MNIST"):
+    with pytest.raises(DataError, match=r"It is MNIST.*70,000 pictures.*CC BY-SA 3.0.*as mnist.npz"):
         load_images("mnist")
 
 

@@ -9,8 +9,8 @@ from tests.frameworks.fate_messages import (
     HOLDER,
     MODULUS,
     PARTNER,
-    RATES,
     FateRun,
+    write,
     written_number,
     written_vector,
 )
@@ -23,32 +23,15 @@ from fedleak.core.attack import Status
 from fedleak.core.errors import FileFormatError
 from fedleak.core.view import View
 from fedleak.frameworks.fate.fate_ciphertexts import as_ciphertexts, read_modulus, read_vector
-from fedleak.frameworks.fate.fate_steps import fraction_bits_of, own_steps, record_pushed
 from fedleak.protocols.captured.captured import opened
 from fedleak.protocols.captured.inference import inferred
-from fedleak.recorder import Recorder
 from fedleak.storage.capture_and_truth import load_capture
 
 VALUES = np.array([0.7, -0.7, 0.0, -123.25, 1e-9], dtype=np.float32)
 
 
 def recorded(folder, run: FateRun, *, linear=False):
-    with Recorder(
-        folder,
-        {HOLDER: "active", PARTNER: "passive", ARBITER: "arbiter"},
-        own_steps=own_steps(run.pushed),
-        family="vertical-arbiter",
-        approximation="exact" if linear else "taylor",
-        learning_rate=RATES.learning_rate,
-        l2=RATES.l2,
-        decay=False,
-        score_noise=0.0,
-        fraction_bits=fraction_bits_of(RATES.learning_rate),
-    ) as recorder:
-        for name, cells in run.cells.items():
-            recorder.record(name, "features", cells, ids=run.ids)
-        recorder.record(HOLDER, "labels", run.labels[:, None], ids=run.ids)
-        record_pushed(recorder, run.pushed, run.ids, run.first, RATES)
+    write(run, folder, linear=linear)
     return load_capture(folder)
 
 

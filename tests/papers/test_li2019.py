@@ -10,6 +10,7 @@ from fedleak.defenses.changed_settings import FreshBatches
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.li2019.asynchronised import LocalStepsExperiment, _largest_rate, _product, _second_order_is_exact
 from fedleak.papers.li2019.chain import attempt, coin_rows, main_score, run, two_parties
+from fedleak.papers.li2019.outsiders import Outsiders
 from fedleak.papers.li2019.printed import TABLE_1
 from fedleak.papers.li2019.table1 import Scale, Table1, _scale_row, random_table, solve_program
 from fedleak.papers.li2019.wheat import Wheat
@@ -71,6 +72,13 @@ def test_a_defense_reaches_the_chain():
     assert not np.array_equal(defended.guess.values, bare.guess.values)
 
 
+def test_sums_of_several_parties_break_at_small_rates_and_nothing_wrong_is_called_whole():
+    found = list(Outsiders().rows(quick=True, progress=Silent()))
+    assert [row.setting["parties outside"] for row in found] == [1, 2]
+    assert all((row.measured["largest_rate_that_breaks"] or 0) >= 0.01 for row in found)
+    assert [row.measured["claimed_but_wrong_share"] for row in found] == [0.0, 0.0]
+
+
 def test_wheat_goes_all_the_way():
     require_data("wheat_dart_markers")
     rows = [row for row in Wheat().rows(quick=True, progress=Silent()) if row.measured.get("certified_share")]
@@ -79,7 +87,8 @@ def test_wheat_goes_all_the_way():
 
 
 @pytest.mark.parametrize(
-    "experiment", ["li2019/table1", "li2019/scale", "li2019/async", "li2019/wheat", "li2019/defenses"]
+    "experiment",
+    ["li2019/table1", "li2019/scale", "li2019/async", "li2019/async-parties", "li2019/wheat", "li2019/defenses"],
 )
 def test_every_experiment_is_registered(experiment):
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import bump_version
 import fedleak
 import release_notes
 
@@ -45,10 +46,27 @@ def test_a_version_without_notes_is_refused(version: str, words: str) -> None:
 
 
 def test_our_changelog_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert release_notes.main(["Unreleased"]) == 0
+    log = release_notes.CHANGELOG.read_text(encoding="utf-8")
+    newest = "Unreleased" if "## Unreleased\n\n- " in log else fedleak.__version__
+    assert release_notes.main([newest]) == 0
     assert capsys.readouterr().out.startswith("- ")
     assert release_notes.main(["99.0"]) == 2
     assert release_notes.main([]) == 2
+
+
+def test_a_release_takes_what_is_unreleased_and_changes_the_version_everywhere() -> None:
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in bump_version.NAMES}
+    texts["CHANGELOG.md"] = CHANGELOG
+    found = bump_version.changed(texts, "9.9.9", "2030-01-02")
+    assert release_notes.notes(found["CHANGELOG.md"], "9.9.9") == "- new\n"
+    assert found["CHANGELOG.md"].count("## ") == CHANGELOG.count("## ") + 1
+    assert all("9.9.9" in text for text in found.values())
+    assert tomllib.loads(found["pyproject.toml"])["project"]["version"] == "9.9.9"
+    for version in ("0.2.0", "1.0", "v1.0.0"):
+        with pytest.raises(ValueError, match="must"):
+            bump_version.changed(texts, version, "2030-01-02")
+    with pytest.raises(ValueError, match="unreleased lines"):
+        bump_version.changed(found, "9.9.10", "2030-01-02")
 
 
 def test_one_version_everywhere() -> None:

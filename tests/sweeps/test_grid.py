@@ -39,6 +39,40 @@ def test_a_mistake_is_one_line(tmp_path, good, bad, told):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("first", ["adversary", "attack"])
+def test_the_order_of_the_axes_changes_no_scenario(tmp_path, first):
+    """An adversary that is set after its attack would try every attack, under the name of one."""
+    lines = ['adversary = ["fintech", "bank"]', 'attack = ["residual-sign", "own-weights"]']
+    ordered = "\n".join(sorted(lines, key=lambda line: not line.startswith(first)))
+    cells, _ = load_grid(written(tmp_path, f'base = "base.toml"\n[grid]\n{ordered}\n')).cells()
+    assert len(cells) == 4
+    for cell in cells:
+        (adversary,) = cell.scenario.adversaries
+        assert adversary.parties == (cell.setting["adversary"],)
+        assert adversary.attacks == (cell.setting["attack"],)
+
+
+def test_a_key_in_a_table_is_set_after_the_table(tmp_path):
+    whole = "{protocol = 'vertical-logistic', epochs = 1, partition = {by = 'ratio'}, parties = ["
+    whole += "{name = 'bank', role = 'active', n_columns = 7}, {name = 'fintech', role = 'passive', n_columns = 23}]}"
+    text = f'base = "base.toml"\n[grid]\n"federation.epochs" = [2, 3]\nfederation = [{whole}]\n'
+    cells, _ = load_grid(written(tmp_path, text)).cells()
+    assert [cell.scenario.settings.epochs for cell in cells] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ('[[together.pace]]\nname = "slow"\nseed = 4\n', "'seed' is by 'pace' and 'seed'"),
+        ('[[together.seed]]\nname = "slow"\n"federation.epochs" = 4\n', "'seed' is in grid and in together"),
+    ],
+)
+def test_two_axes_over_one_key_are_refused(tmp_path, more, told):
+    """The later would win, and cells would be called what they are not."""
+    with pytest.raises(InputError, match=told):
+        load_grid(written(tmp_path, GRID + more))
+
+
 def test_a_combination_that_is_no_scenario_is_left_out_with_its_reason(tmp_path):
     """A defense of predictions has no place in training, and the other way round; each fits somewhere."""
     text = GRID.replace("seed = [0, 1, 2]", "").replace('"none", ', '"none", "top-label", ') + (

@@ -76,9 +76,9 @@ class Search:
         return closes, at_hand, -round(one.total, 3), round(useful, 2), -n_changed, useful
 
     def is_ruined(self, one: Measured) -> bool:
-        """No better than a blind guess, where the model was better before."""
+        """No better than a blind guess, or none at all since training overflows, where the model was better before."""
         judge = self.first.worth is not None and not self.first.worth.worthless
-        return judge and one.worth is not None and bool(one.worth.worthless)
+        return judge and (one.worth is None or bool(one.worth.worthless))
 
     def _parents(self) -> list[Measured]:
         """The best that were not changed further yet; none where the best of all was: nothing is near it any more."""

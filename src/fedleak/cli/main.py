@@ -109,14 +109,41 @@ def list_(kind: str, json: str | None) -> None:
 @click.option("--quick/--no-quick", help="A smaller version, under a minute.")
 @json_option
 @click.option("--picture", type=PATH, help="Draw the figure to this .svg or .png file.")
-def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
+@click.option("--out", type=PATH, default=Path("papers.html"), help="The page that `all` writes.")
+def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | None, out: Path) -> ExitCode:
     """Run a paper's table or figure again: our figures beside the paper's.
 
-    EXPERIMENT: PAPER/EXPERIMENT, such as hu2022/fig3; see: fedleak list papers
+    EXPERIMENT: PAPER/EXPERIMENT, such as hu2022/fig3. A paper alone, such as hu2022, lists what it has. `all` writes
+    one page with everything: results that are kept are taken, what is missing is run, and an ended command goes on.
     """
     from fedleak.cli.measure import reproduce_command
 
-    return reproduce_command(experiment, quick, json, picture)
+    return reproduce_command(experiment, quick, json, picture, out)
+
+
+@app.command()
+@click.argument("folder", type=PATH)
+def benchmark(folder: Path) -> None:
+    """Write the views of the benchmark that attacks of others can enter: no truth, one folder a task.
+
+    FOLDER: Where to write them.
+    """
+    from fedleak.cli.benchmark import benchmark_command
+
+    benchmark_command(folder)
+
+
+@app.command("submit-check")
+@click.argument("folder", type=PATH)
+@json_option
+def submit_check(folder: Path, json: str | None) -> None:
+    """Score the guesses of an entry to the benchmark, beside the best blind guess.
+
+    FOLDER: Holds labels.npz, columns.npz and pictures.npz, or some of them.
+    """
+    from fedleak.cli.benchmark import submit_check_command
+
+    submit_check_command(folder, json)
 
 
 @app.command()

@@ -12,15 +12,24 @@ from rich.table import Table
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import table_console
 from fedleak.cli.output import check_json_target, write_json
-from fedleak.core.errors import ExitCode, InputError, UnknownNameError, listed, nearest_or_list
+from fedleak.cli.reproduce_all import list_paper, reproduce_all
+from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json
 from fedleak.papers.panels import check_picture, draw
 from fedleak.trial.measured_journal import MeasuredJournal
 
+ALL = "all"
 
-def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None) -> ExitCode:
-    _check_is_no_paper(name)
+
+def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None, out: Path) -> ExitCode:
+    paper = name.rstrip("/")
+    if name == ALL or any(entry.name.startswith(f"{paper}/") for entry in EXPERIMENTS.entries):
+        if json is not None or picture is not None:
+            raise InputError(f"--json and --picture must go with one PAPER/EXPERIMENT; got {name!r}")
+        if name == ALL:
+            return reproduce_all(EXPERIMENTS, quick=quick, out=out)
+        return list_paper(paper, EXPERIMENTS)
     experiment = EXPERIMENTS.get(name)()
     _check_targets(experiment, json, picture)
     kept = MeasuredJournal(_journal_beside(json))
@@ -47,13 +56,6 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
 def _journal_beside(json: str | None) -> Path | None:
     """Pieces of a long run; the same command goes on with them."""
     return None if json is None or json == "-" else Path(f"{json}.journal")
-
-
-def _check_is_no_paper(name: str) -> None:
-    """Many experiments are near to a paper's name, and none of them is meant."""
-    of_it = tuple(entry.name for entry in EXPERIMENTS.entries if entry.name.startswith(f"{name.rstrip('/')}/"))
-    if of_it:
-        raise UnknownNameError(f"{name!r} must be PAPER/EXPERIMENT; got a paper, which has {listed(of_it)}")
 
 
 def _check_targets(experiment: Experiment, json: str | None, picture: Path | None) -> None:

@@ -5,6 +5,7 @@ Attacks declare what they need and what they produce in these words; protocols s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -178,6 +179,11 @@ class Secret:
 def together(owners: Iterable[str]) -> str:
     """The owner of what several parties hold and nobody can tell apart; a plus in a name is told from one between."""
     return "+".join(owner.replace("\\", "\\\\").replace("+", "\\+") for owner in owners)
+
+
+def members(owner: str) -> tuple[str, ...]:
+    """The parties that such an owner is made of."""
+    return tuple(re.sub(r"\\(.)", r"\1", name) for name in re.findall(r"(?:\\.|[^+])+", owner))
 
 
 class Symmetry(StrEnum):

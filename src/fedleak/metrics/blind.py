@@ -18,6 +18,7 @@ from fedleak.core.payload import Table
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics.alignment import OF_OWN_CELLS, places
 from fedleak.metrics.blind_fits import fitted_tables
+from fedleak.metrics.blind_products import expected_products, rows_of_columns
 
 # Whatever the column: nothing, one half, all of it; the mean of a standardised column is the first.
 ANYBODYS = (0.0, 0.5, -0.5, 1.0, -1.0)
@@ -29,7 +30,7 @@ WITH_KNOWN_CELLS = OF_DECLARED_COLUMNS | {SecretKind.LABELS}
 class OwnRows(Value):
     """What the adversary has itself: its columns and labels for the secret's rows, and tables in the same columns."""
 
-    beside: FloatArray  # (rows of the secret, own columns); NaN where it does not have the row
+    beside: FloatArray  # (people of the secret, own columns); NaN where it does not have the row
     labels: FloatArray | None = None  # of the secret's rows, where the adversary holds them
     alike: tuple[Table, ...] = ()  # rows of its own, in columns of the secret's names
 
@@ -72,7 +73,10 @@ def _flat(held: SecretValues) -> Table:
 
 
 def people_of(secret: Secret, values: SecretValues) -> IntArray:
-    """The row of the parties' tables that each row of a secret is about; nobody's (-1) where it is about none."""
+    """The row of the parties' tables that each row of a secret is about; nobody's (-1) where it is about none. Inner
+    products are about the rows of their columns."""
+    if secret.kind is SecretKind.GRAM:
+        return rows_of_columns(values)
     match secret.kind.indexed_by:
         case Index.ROW:
             return values.ids
@@ -108,12 +112,25 @@ def blind_answers(secret: Secret, values: SecretValues, knowledge: Knowledge, ow
     width = int(np.prod(values.cell_shape))
     found = [Blind(f"always {constant:g}", np.full((1, width), constant)) for constant in ANYBODYS]
     found += [Blind(how, row[None, :]) for how, row in _constants(secret, values, knowledge, own)]
-    if secret.kind is SecretKind.RESIDUALS and own.labels is not None:
-        found.append(Blind("one half less the label", 0.5 - own.labels[:, None], by_row=True))
+    if own.labels is not None:
+        found += [Blind(how, cells, by_row=True) for how, cells in _from_labels(secret.kind, own.labels, own.beside)]
     if secret.kind in WITH_KNOWN_CELLS:
         known = known_table(secret, values, knowledge)
         found += [Blind(how, cells, by_row=True) for how, cells in fitted_tables(known, own.beside)]
+    if secret.kind is SecretKind.GRAM:
+        products = expected_products(secret, values, knowledge, own.beside)
+        found += [Blind(how, cells, by_row=True) for how, cells in products]
     return tuple(found)
+
+
+def _from_labels(kind: SecretKind, labels: FloatArray, beside: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+    """Whoever has the labels knows what a useful model says of a row: scores are trained to go with them."""
+    if kind is SecretKind.RESIDUALS:
+        yield "one half less the label", 0.5 - labels[:, None]
+    if kind is SecretKind.PARTIAL_SCORES:
+        yield "the label less one half", labels[:, None] - 0.5
+        others = beside[:, ~(beside == labels[:, None]).all(axis=0)]
+        yield from ((f"the label by {how}", cells) for how, cells in fitted_tables(labels[:, None], others))
 
 
 def known_table(secret: Secret, values: SecretValues, knowledge: Knowledge) -> FloatArray:

@@ -21,16 +21,16 @@ def fitted_tables(known: FloatArray, beside: FloatArray) -> Iterator[tuple[str, 
     told = np.isfinite(known)
     if not told.any() or known.shape[1] > MAX_COLUMNS:
         return
-    own = _standardised(beside[:, np.isfinite(beside).all(axis=0)])[:, :MAX_PREDICTORS]
+    own = standardised_columns(beside[:, np.isfinite(beside).all(axis=0)])[:, :MAX_PREDICTORS]
     if own.shape[1]:
         yield from _ridges("own columns", known, told, own)
         yield "nearest rows by own columns", _nearest(own, known, told)
     if known.shape[1] > 1 and own.shape[1] + known.shape[1] <= MAX_PREDICTORS:
-        others = _standardised(np.where(told, known, np.nan))
+        others = standardised_columns(np.where(told, known, np.nan))
         yield from _ridges("all that is known", known, told, np.hstack([own, others]), own.shape[1])
 
 
-def _standardised(columns: FloatArray) -> FloatArray:
+def standardised_columns(columns: FloatArray) -> FloatArray:
     """Columns of mean 0 and variance 1; what is missing, and a constant column, is at the mean."""
     told = np.isfinite(columns)
     counts = np.maximum(told.sum(axis=0), 1)

@@ -1,17 +1,20 @@
-"""What an answer scores with its rows in other orders: the luck that it is held against."""
+"""What an answer scores with its rows in other orders, and by other rules of the adversary's own columns: the luck
+that it is held against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from fedleak.core.adversary import Symmetry
-from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value
+from fedleak.core.arrays import BoolArray, FloatArray, Value
 from fedleak.metrics.alignment import aligned
 from fedleak.metrics.null_tables import Population
+from fedleak.metrics.other_rules import OtherRules, unexplained
 from fedleak.metrics.row_signal import Signal, correlations, hits, mean_of, shares, standardised
 from fedleak.metrics.tails import fewest_shuffles, mean_tail, tail
 
@@ -20,6 +23,7 @@ MAX_CELLS = 4 * 10**7  # over all orders
 ALIGNED_ORDERS = 40  # where every order is aligned anew
 BLOCK = 10**6  # cells that are measured at once
 CLOSE = 1e-9  # figures that differ by less are equal
+EXPLAINED = 1e-6  # what own columns leave less of than this share, they leave nothing of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +59,25 @@ def measures(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generato
     best = np.max([np.zeros(len(value)), *(found for _, found in own)], axis=0)
     ahead = [_ahead(signal, blind) for blind in signal.blinds]
     yield Measured("correlation", value, drawn, value - best, *_beside(ahead, len(value)), least, needs_gain=False)
+    if signal.own is not None and not up_to:
+        yield _beyond(signal, signal.own, least, rng)
     if signal.margin is not None:
         yield _hits(signal, signal.margin, tables, least)
+
+
+def _beyond(signal: Signal, own: FloatArray, least: FloatArray, rng: np.random.Generator) -> Measured:
+    """The correlation of what own columns leave unexplained, of answer and truth: no rule of theirs brings it about.
+    Rows in another order are freed of own columns again, or there would be more ways to differ than there are."""
+    answers = tuple(unexplained(answer, own) for answer in signal.answers)
+    left = replace(signal, true=unexplained(signal.true, own), answers=answers)
+    value = mean_of([correlations(answer, left.true, left.counted) for answer in answers])
+    orders = [rng.permutation(len(left.true)) for _ in range(_n_orders(left.true))]
+    tables = [unexplained(answers[number % len(answers)][order], own) for number, order in enumerate(orders)]
+    drawn = _stacked([correlations(table, left.true, left.counted)[None] for table in tables], len(value))
+    blinds = [rest for blind in signal.blinds if (rest := unexplained(blind, own)).std() > EXPLAINED * blind.std()]
+    best = np.max([np.zeros(len(value)), *(correlations(one, left.true, left.counted) for one in blinds)], axis=0)
+    beside = _beside([_ahead(left, blind) for blind in blinds], len(value))
+    return Measured("correlation beyond own columns", value, drawn, value - best, *beside, least, needs_gain=False)
 
 
 def _hits(signal: Signal, margin: FloatArray, tables: list[FloatArray], least: FloatArray) -> Measured:
@@ -109,10 +130,13 @@ def _drawn(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generator)
         population = Population(true)
         yield from (aligned(population.draw(rng), true, up_to) for _ in range(ALIGNED_ORDERS // 2))
         return
-    n_plain = int(np.clip(MAX_CELLS // max(true.size, 1), FEWEST_ORDERS, MOST_ORDERS))
-    for number in range(ALIGNED_ORDERS if up_to else n_plain):
-        answer, order = signal.answers[number % len(signal.answers)], rng.permutation(len(true))
-        yield aligned(_moved(signal, answer, order), true, up_to)
+    draws = [_draws_of(signal, answer, rng) for answer in signal.answers]
+    for number in range(ALIGNED_ORDERS if up_to else _n_orders(true)):
+        yield aligned(draws[number % len(draws)](), true, up_to)
+
+
+def _n_orders(true: FloatArray) -> int:
+    return int(np.clip(MAX_CELLS // max(true.size, 1), FEWEST_ORDERS, MOST_ORDERS))
 
 
 def _batched(tables: Iterator[FloatArray], size: int) -> Iterator[list[FloatArray]]:
@@ -120,5 +144,12 @@ def _batched(tables: Iterator[FloatArray], size: int) -> Iterator[list[FloatArra
         yield block
 
 
-def _moved(signal: Signal, answer: FloatArray, order: IntArray) -> FloatArray:
-    return answer[np.ix_(order, order)] if signal.both_sides else answer[order]
+def _draws_of(signal: Signal, answer: FloatArray, rng: np.random.Generator) -> Callable[[], FloatArray]:
+    if signal.own is not None:
+        return partial(OtherRules(answer, signal.own).draw, rng)
+    return partial(_moved, answer, rng, both_sides=signal.both_sides)
+
+
+def _moved(answer: FloatArray, rng: np.random.Generator, *, both_sides: bool) -> FloatArray:
+    order = rng.permutation(len(answer))
+    return answer[np.ix_(order, order)] if both_sides else answer[order]

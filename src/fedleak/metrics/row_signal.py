@@ -11,6 +11,7 @@ from fedleak.core.adversary import Index, SecretKind
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value, flat_rows
 from fedleak.metrics.cell_metrics import margin_of
 from fedleak.metrics.metric import Answered
+from fedleak.metrics.other_rules import spanned
 
 MAX_UNITS = 4000  # of more, every second or third
 PAIRS = frozenset({SecretKind.GRAM, SecretKind.COLUMN_PRODUCTS})  # of rows with rows, of columns with columns
@@ -28,6 +29,7 @@ class Signal(Value):
     constants: tuple[FloatArray, ...] = ()
     margin: FloatArray | None = None
     both_sides: bool = False
+    own: FloatArray | None = None  # (units, directions) that the adversary's own columns span
 
 
 def signal_of(answered: Answered) -> Signal:
@@ -47,6 +49,7 @@ def _of_rows(answered: Answered) -> Signal:
         tuple(blind.cells[::step] for blind in answered.blinds if blind.by_row),
         tuple(blind.cells for blind in answered.blinds if not blind.by_row),
         margin_of(answered.truth).ravel(),
+        own=None if answered.own is None else spanned(answered.own.beside[::step]),
     )
 
 
@@ -57,7 +60,8 @@ def _of_persons(answered: Answered) -> Signal:
     answers = tuple(_over_rounds(flat_rows(answer), ids) for answer in answered.answers)
     blinds = tuple(_over_rounds(blind.cells, ids) for blind in answered.blinds if blind.by_row)
     told = _over_rounds(true, ids)
-    return Signal(told, answers, np.ones(told.shape, dtype=np.bool_), blinds)
+    own = None if answered.own is None else spanned(_over_rounds(answered.own.beside, ids))
+    return Signal(told, answers, np.ones(told.shape, dtype=np.bool_), blinds, own=own)
 
 
 def _over_rounds(cells: FloatArray, ids: IntArray) -> FloatArray:
@@ -82,12 +86,13 @@ def _of_pairs(answered: Answered) -> Signal:
     true, step = truth.values[:, sides], -(-len(sides) // (MAX_UNITS // 10))
     kept = np.arange(0, len(sides), step)
     cut = np.ix_(kept, kept)
+    blinds = [(blind, np.broadcast_to(blind.cells, truth.values.shape)[:, sides][cut]) for blind in answered.blinds]
     return Signal(
         true[cut],
         tuple(answer[:, sides][cut] for answer in answered.answers),
         answered.unknown[:, sides][cut],
-        (),
-        tuple(np.broadcast_to(blind.cells, truth.values.shape)[:, sides][cut] for blind in answered.blinds),
+        tuple(cells for blind, cells in blinds if blind.by_row),
+        tuple(cells for blind, cells in blinds if not blind.by_row),
         margin_of(truth)[sides][kept],
         both_sides=True,
     )

@@ -1,7 +1,7 @@
 """Whether an answer tells something about single rows that no blind answer does: column by column, and all together.
 
-Luck is what the guess scores with its rows in another order, or what comes near for no reason; where a blind answer
-differs from row to row (a regression on known cells), luck is to do better than that one.
+Luck is what the guess scores with its rows in another order, or with own columns in another rule, or what comes near
+for no reason; where a blind answer differs from row to row (a regression on known cells), luck is to do better than it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core.adversary import Index, SecretKind, Symmetry
+from fedleak.core.arrays import FloatArray
 from fedleak.core.finding import Score
 from fedleak.metrics.cell_metrics import real_valued
 from fedleak.metrics.interval_score import bounds_of, interval_scores
@@ -42,11 +43,13 @@ def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> 
     if score.p_value is not None or not real_valued(answered.guess.secret.kind, answered.truth):
         return (RowTest(None, score.metric, chance_of_score(score), score.gain),)
     names = named_columns(answered)
-    found = list(measures(signal_of(answered), answered.up_to, rng))
+    signal = signal_of(answered)
+    found = list(measures(signal, answered.up_to, rng))
     tests = [test for measured in found for test in _by_order(measured, names)]
     if answered.guess.secret.kind is SecretKind.RANGES:
         if answered.guess.intervals is not None:
-            tests += _by_interval(answered, found[0], names, rng)
+            least = found[0].beside if signal.own is None else [found[0].chance(place) for place in range(len(names))]
+            tests += _by_interval(answered, np.asarray(least), names, rng)
     elif are_pictures(answered) and Symmetry.ROTATION not in answered.up_to:
         tests.append(RowTest(None, "precision", pictures_by_luck(answered)))
     elif not answered.up_to & MATCHED or len(answered.truth.values) == 1:  # one row is matched to itself
@@ -93,9 +96,10 @@ def _by_precision(answered: Answered, names: tuple[str, ...]) -> Iterator[RowTes
 
 
 def _by_interval(
-    answered: Answered, correlation: Measured, names: tuple[str, ...], rng: np.random.Generator
+    answered: Answered, least: FloatArray, names: tuple[str, ...], rng: np.random.Generator
 ) -> Iterator[RowTest]:
-    """Ranges that suit their rows better than other rows, and, beside a regression, whose values go further than it."""
+    """Ranges that suit their rows better than other rows. Their values go further than a regression, or than own
+    columns by luck: ``least`` is how likely those alone do so, of each column."""
     truth, unknown = answered.truth, answered.unknown
     low, high = bounds_of(answered)
     value = -shares(interval_scores(low, high, truth), unknown)
@@ -106,4 +110,4 @@ def _by_interval(
     mean = drawn.mean(axis=0)
     for column, name in enumerate(names):
         luck = tail(float(value[column]) - CLOSE, drawn[:, column])
-        yield RowTest(name, "interval", max(luck, float(correlation.beside[column])), float((value - mean)[column]))
+        yield RowTest(name, "interval", max(luck, float(least[column])), float((value - mean)[column]))

@@ -49,6 +49,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("li2019/table1", "fedleak.papers.li2019.table1:Table1"),
         Entry("li2019/scale", "fedleak.papers.li2019.table1:Scale"),
         Entry("li2019/async", "fedleak.papers.li2019.asynchronised:LocalStepsExperiment", ("li2019/local-steps",)),
+        Entry("li2019/async-parties", "fedleak.papers.li2019.outsiders:Outsiders"),
         Entry("li2019/wheat", "fedleak.papers.li2019.wheat:Wheat"),
         Entry("li2019/defenses", "fedleak.papers.li2019.defended_averaging:DefensesExperiment"),
         Entry("luo2021/fig5", "fedleak.papers.luo2021.fig5:Fig5"),

@@ -70,6 +70,14 @@ class Panel:
     log_y: bool = False
 
 
+class Bundled(StrEnum):
+    """Whether an experiment needs files that do not come with the packages that are installed."""
+
+    NO = "yes"
+    QUICK = "no, with --quick"
+    ALWAYS = "no"
+
+
 class Experiment(ABC):
     """One table or figure. Rows come as they are measured, so an interruption loses nothing."""
 
@@ -77,6 +85,7 @@ class Experiment(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     reference: ClassVar[Reference]
+    needs: ClassVar[Bundled] = Bundled.NO
     # Settings of the run that somebody chose by the victim's true rows, a sentence each: no attacker could.
     from_true_rows: ClassVar[tuple[str, ...]] = ()
 

@@ -20,6 +20,7 @@ from fedleak.sweeps.cell import Cell
 KEYS = ("base", "seed", "repeats", "grid", "together")
 MAX_CELLS = 100_000
 NO_DEFENSE = "none"
+ATTACK = "attack"
 Change = Mapping[str, object]  # values by dotted keys of a scenario
 
 
@@ -67,9 +68,9 @@ class Grid:
 
     def _scenario(self, choices: Sequence[Choice]) -> Scenario:
         raw = deepcopy(dict(self.base))
-        for choice in choices:
-            for key, value in choice.changes.items():
-                _change(raw, key, value)
+        changes = [change for choice in choices for change in choice.changes.items()]
+        for key, value in sorted(changes, key=lambda change: _turn(change[0])):
+            _change(raw, key, value)
         return replace(read_scenario(raw), folder=self.folder)
 
 
@@ -97,11 +98,26 @@ def _read_grid(raw: Mapping[str, object], folder: Path) -> Grid:
     base, folder = _base(raw.get("base"), folder)
     axes = dict(_together(raw.get("together", {})))
     for key, values in _table(raw.get("grid", {}), "grid").items():
+        if key in axes:
+            raise ScenarioError(f"an axis must have one list of choices; {key!r} is in grid and in together")
         axes[key] = tuple(_choice(key, value) for value in _listed(values, f"grid.{key}"))
     n_cells = prod(map(len, axes.values())) if axes else 0
     if not 1 <= n_cells <= MAX_CELLS:
         raise ScenarioError(f"grid must have 1 to {MAX_CELLS:,} cells, from lists in [grid]; got {n_cells:,}")
+    _check_apart(axes)
     return Grid(base, folder, _whole(raw, "seed", 0, 0), _whole(raw, "repeats", REPEATS, 1), axes)
+
+
+def _check_apart(axes: Mapping[str, tuple[Choice, ...]]) -> None:
+    """Of two axes that change one key the later would win, and cells would be called what they are not."""
+    changed_by: dict[str, str] = {}
+    for axis, choices in axes.items():
+        for key in dict.fromkeys(key for one in choices for key in one.changes):
+            if key in changed_by:
+                raise ScenarioError(
+                    f"a key must be changed by one axis; {key!r} is by {changed_by[key]!r} and {axis!r}"
+                )
+            changed_by[key] = axis
 
 
 def _base(raw: object, folder: Path) -> tuple[Mapping[str, object], Path]:
@@ -172,9 +188,14 @@ def _label(value: object) -> str:
     return "+".join(map(_label, value)) if isinstance(value, list) else str(value)
 
 
+def _turn(key: str) -> tuple[bool, int]:
+    """Whatever the order of the axes: whole tables before keys in them, adversaries before what they try."""
+    return key == ATTACK, key.count(".")
+
+
 def _change(raw: dict[str, object], key: str, value: object) -> None:
     """``attack`` is one for every adversary; any other key is that of a scenario, with dots."""
-    if key == "attack":
+    if key == ATTACK:
         for adversary in _of_tables(raw.get("adversary")):
             adversary["attacks"] = [value]
         return

@@ -11,7 +11,7 @@ from fedleak.theory.condition import Assessment, Condition, State, Theorem, reve
 from fedleak.theory.countermeasures import SIZE_ALONE
 
 MOST_NAMED = 20_000  # identifiers that a dishonest party puts in; a phone book takes hours, not years
-MOST_HASHED = 2**20  # digests that are tried
+MOST_HASHED = 2**17  # digests that are tried: seconds of a budget of ours, not of what an adversary has
 CONCLUSION = "of every person it is determined whether the partner has it"
 
 

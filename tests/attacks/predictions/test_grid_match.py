@@ -122,6 +122,21 @@ def test_too_many_combinations_are_refused_before_any_is_tried(monkeypatch):
         attacked(run, known(STEPS), attack=GridMatch)
 
 
+def test_of_many_predictions_as_many_are_tried_as_the_budget_allows_and_it_says_so(monkeypatch):
+    run = run_prediction(served_by("logistic"))
+    whole = attacked(run, known(STEPS), attack=GridMatch)
+    n_points = int(np.prod(np.array(STEPS) + 1))
+    monkeypatch.setattr(grid_match, "MOST_EVALUATIONS", 20 * n_points + 1)
+    monkeypatch.setattr(grid_match, "LEAST_ROWS", 20)
+    guess = attacked(run, known(STEPS), attack=GridMatch)
+    assert (whole.evidence["rows tried"], guess.evidence["rows tried"]) == (60, 20)
+    assert guess.status is Status.PARTIAL
+    assert guess.why.endswith("the first 20 rows were tried, the others are answered without the model")
+    np.testing.assert_array_equal(guess.intervals[:20], whole.intervals[:20])
+    assert (np.diff(guess.intervals[20:], axis=2) == np.diff(guess.intervals[-1:], axis=2)).all(), "the whole range"
+    assert holds_the_truth(guess, run)
+
+
 def test_a_continuous_column_is_refused():
     run = run_prediction(served_by("logistic", (3, 0, 4)))
     with pytest.raises(MissingFromViewError, match="1 of 3 hidden columns have no known step"):

@@ -149,7 +149,7 @@ def test_settings_that_make_no_sense_are_refused(changes: dict[str, object], sai
 
 
 def test_fewer_identifiers_than_people_and_unknown_parties_are_refused():
-    with pytest.raises(InputError, match="identifiers must be more than the table has rows"):
+    with pytest.raises(InputError, match="identifiers must be above the largest row number"):
         run(aligned(identifiers=3))
     with pytest.raises(InputError, match="everybody_at must name parties"):
         run(aligned(everybody_at=("grocer",)))

@@ -25,7 +25,7 @@ from fedleak.protocols.alignment.vocabulary import AlignmentFacts
 from fedleak.theory.condition import State
 from fedleak.theory.enumerable_identifiers import AlignedPeople, NamedPeople
 
-BY_EQUAL_POINTS = "two identifiers are equal where their points under both secrets are, and nowhere else"
+COMPARED = "identifiers are equal where their points under both secrets, or their digests, are, and nowhere else"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class AlignedMembers(Attack):
             told,
             whole=False,
             why="what the alignment is for: of one's own people it says whom the partner has too",
-            certificate=BY_EQUAL_POINTS if told.by_oneself else "",
+            certificate=COMPARED if told.by_oneself else "",
         )
 
     @classmethod
@@ -126,7 +126,7 @@ class IdentifierEnumeration(Attack):
             told,
             whole=n_asked == n_there_are,
             why=f"{n_asked:,} identifiers were put in of {n_there_are or 0:,} that there could be",
-            certificate=BY_EQUAL_POINTS if told.by_oneself else "",
+            certificate=COMPARED if told.by_oneself else "",
         )
 
     @classmethod

@@ -39,6 +39,8 @@ class ColumnGram:
     condition: float
     error: float  # expected, relative
     ids: IntArray
+    factor: FloatArray  # a table with this X^T X
+    weakest: float  # its smallest singular value
 
 
 class AverageInversion(Attack):
@@ -92,16 +94,19 @@ def column_gram(view: View) -> ColumnGram | NotIdentified:
     if not error < COARSE:
         why = f"the averages do not fix X^T X: rounding moves it by {error:.1g} of its size"
         return NotIdentified(why, rank, undetermined=True)
-    return ColumnGram(gram, float(singular[0] / singular[-1]), error, ids)
+    factor = factor_of(gram, len(ids))
+    weakest = float(np.linalg.svd(factor, compute_uv=False)[min(factor.shape) - 1])
+    if not weakest > 0:
+        why = "rows or columns of the victim are combinations of others: rounding leaves it open which"
+        return NotIdentified(why, rank, undetermined=True)
+    return ColumnGram(gram, float(singular[0] / singular[-1]), error, ids, factor, weakest)
 
 
 def invert_columns(view: View, found: ColumnGram, rng: np.random.Generator) -> Guess:
     """Known cells of X are known cells of X^T, whose rows are the columns."""
     cells = known_cells(view.knowledge, view.target.owner, found.ids)
-    factor = factor_of(found.gram, len(found.ids))
-    spread = np.linalg.svd(factor, compute_uv=False)
-    weakest = float(spread[min(factor.shape) - 1])
-    cell_error = found.error * float(np.linalg.norm(found.gram)) / (2 * weakest) / np.sqrt(factor.size)
+    factor = found.factor
+    cell_error = found.error * float(np.linalg.norm(found.gram)) / (2 * found.weakest) / np.sqrt(factor.size)
     tolerance = max(SAFETY * cell_error, 1e-12 * float(np.abs(factor).max()))
     problem = RotationProblem.of(factor, cells.turned(), None, tolerance)
     answer = invert(problem, rng=rng)

@@ -44,10 +44,14 @@ class GridMatch(Attack):
         cells = len(case.ids), case.n_unknown
         unit = np.broadcast_to([0.0, 1.0], (*cells, 2))
         answer = GridAnswer(case, grid, np.broadcast_to(prior.mean, cells), unit)
-        answer.take(exhaustive_solutions(case, grid))
+        points = _points(grid, len(case.ids))
+        n_tried = min(len(case.ids), MOST_EVALUATIONS // len(points))
+        answer.take(exhaustive_solutions(case, grid, points, n_tried))
         status, why = answer.conclusion
-        values, intervals = answer.values, answer.intervals
-        return case.guess(view, status, values, why=why, evidence=answer.evidence, intervals=intervals)
+        if n_tried < len(case.ids):
+            why = f"{why}; the first {n_tried} rows were tried, the others are answered without the model"
+        evidence = {**answer.evidence, "rows tried": n_tried}
+        return case.guess(view, status, answer.values, why=why, evidence=evidence, intervals=answer.intervals)
 
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
@@ -58,17 +62,18 @@ class GridMatch(Attack):
 
 
 MOST_EVALUATIONS = 1_000_000  # of the model, in all
+LEAST_ROWS = 1_000  # that are tried where there are too many for all: fewer say little of a table
 CHUNK_ROWS = 50_000  # put through the model at a time
 # By how much the same model's confidences may differ, for sums in another order: in double and in single precision.
 SAME_DOUBLE, SAME_SINGLE = 1e-9, 1e-5
 
 
-def exhaustive_solutions(case: PredictionCase, grid: Grid) -> GridSolutions:
-    points = _points(grid, len(case.ids))
+def exhaustive_solutions(case: PredictionCase, grid: Grid, points: IntArray, n_rows: int) -> GridSolutions:
+    """Of the first rows: ``points`` are all that there are."""
     per_chunk = max(1, CHUNK_ROWS // len(points))
     rows, found = [np.empty(0, dtype=np.int64)], [np.empty((0, len(grid.steps)))]
-    for start in range(0, len(case.ids), per_chunk):
-        chosen = np.arange(start, min(start + per_chunk, len(case.ids)))
+    for start in range(0, n_rows, per_chunk):
+        chosen = np.arange(start, min(start + per_chunk, n_rows))
         inputs = np.empty((len(chosen), len(points), len(case.served.columns)))
         inputs[:, :, case.own_positions] = case.own[chosen, None, :]
         # In the columns' own units: a tree may split at the very values that a column takes.
@@ -83,7 +88,7 @@ def exhaustive_solutions(case: PredictionCase, grid: Grid) -> GridSolutions:
 def _points(grid: Grid, n_rows: int) -> IntArray:
     """(points, columns), in steps."""
     sizes = grid.steps + 1
-    if grid.log2_points > np.log2(MOST_EVALUATIONS / max(n_rows, 1)):
+    if grid.log2_points > np.log2(MOST_EVALUATIONS / min(max(n_rows, 1), LEAST_ROWS)):
         raise MissingFromViewError(
             f"the hidden columns have 2^{grid.log2_points:.0f} combinations of values: too many to try on {n_rows} rows"
         )

@@ -16,7 +16,6 @@ from fedleak.data.sources.catalogue import (
     BUNDLED_PIXELS,
     BUNDLED_TARGET,
     FOLDER_VARIABLE,
-    PUBLIC_SETS,
     SUFFIXES,
     bundled_frame,
     find_in_folder,
@@ -25,6 +24,7 @@ from fedleak.data.sources.catalogue import (
     public_target,
     where_it_looked,
 )
+from fedleak.data.sources.public_sets import PUBLIC_SETS
 from fedleak.data.sources.text_files import existing_file, read_delimited
 
 if TYPE_CHECKING:

@@ -4,60 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedleak.core.errors import DataError, nearest
 from fedleak.data.raw_table import Pixels
+from fedleak.data.sources.public_sets import PUBLIC_SETS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER_VARIABLE = "FEDLEAK_DATA"
 SUFFIXES = (".csv.gz", ".csv", ".tsv.gz", ".tsv", ".parquet", ".npz")
-
-
-@dataclass(frozen=True)
-class PublicSet:
-    """A data set that papers use. ``stems`` are file names without suffix, ``elsewhere`` another source of it."""
-
-    name: str
-    title: str
-    target: str | None = None
-    stems: tuple[str, ...] = ()
-    elsewhere: str | None = None
-
-    @property
-    def file_stems(self) -> tuple[str, ...]:
-        return (self.name, *self.stems)
-
-
-PUBLIC_SETS = {
-    entry.name: entry
-    for entry in (
-        PublicSet("bank_marketing", "UCI Bank Marketing (bank-additional-full)", "y", ("bank_additional_full",)),
-        PublicSet("bank_additional_full", "UCI Bank Marketing (bank-additional-full)", "y"),
-        PublicSet("boston_housing", "Boston housing (StatLib)", "MEDV", elsewhere="openml:531"),
-        PublicSet(
-            "breast_cancer_wdbc", "UCI Breast Cancer Wisconsin Diagnostic", "target", elsewhere="sklearn:breast_cancer"
-        ),
-        PublicSet("breast_cancer_wpbc", "UCI Breast Cancer Wisconsin Prognostic", "outcome"),
-        PublicSet("cifar10_subset", "CIFAR-10 (Krizhevsky 2009)", "y"),
-        PublicSet("credit_default", "UCI Default of Credit Card Clients", "default", elsewhere="openml:42477"),
-        PublicSet("fish_market", "Fish market (Brofeldt 1917)", "Weight"),
-        PublicSet("iris", "UCI Iris", "target", elsewhere="sklearn:iris"),
-        PublicSet("mnist", "MNIST (LeCun, Cortes, Burges)", "y"),
-        PublicSet("motor_temperature", "Electric Motor Temperature", "pm", ("motor_temperature_sample15k",)),
-        PublicSet("online_news", "UCI Online News Popularity", "shares", elsewhere="openml:4545"),
-        PublicSet("residential_building", "UCI Residential Building", "V9"),
-        PublicSet("sensorless_drive", "UCI Sensorless Drive Diagnosis", "label", ("sensorless_drive_sample2200",)),
-        PublicSet("vehicle_scale", "Statlog Vehicle Silhouettes (LIBSVM vehicle.scale)", "y"),
-        PublicSet("wheat_dart_markers", "CIMMYT wheat DArT markers (Crossa et al. 2010)"),
-        PublicSet("wine_quality_red", "UCI Wine Quality, red", "quality", elsewhere="openml:40691"),
-        PublicSet("yale_faces", "Yale Face Database, 32 x 32", "y", ("yale_faces_32x32",)),
-    )
-}
 
 
 def public_target(name: str) -> str | None:
@@ -101,7 +59,7 @@ def not_found(name: str) -> DataError:
     if name in PUBLIC_SETS:
         return DataError(
             f"data source {name!r} must be a file in the folder that {FOLDER_VARIABLE} names; {looked}. "
-            f"Download {PUBLIC_SETS[name].title} and put it there under that name, or give the file's path"
+            f"{PUBLIC_SETS[name].how_to_get(FOLDER_VARIABLE)}"
         )
     known = {*PUBLIC_SETS, *(f"sklearn:{bundled}" for bundled in BUNDLED_NAMES)}
     folder = data_folder()

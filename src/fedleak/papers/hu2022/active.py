@@ -24,7 +24,7 @@ from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run
 from fedleak.deviations import DEVIATIONS
 from fedleak.deviations.extra_columns import ClaimedColumns
-from fedleak.papers.experiment import Curve, Experiment, Panel, Row
+from fedleak.papers.experiment import Bundled, Curve, Experiment, Panel, Row
 from fedleak.papers.hu2022.printed import N_SLOTS
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import means
@@ -51,6 +51,7 @@ class Active(Experiment):
     name = "hu2022/active"
     summary = "residuals recovered versus batch size, following the protocol and deviating from it, at 2048 bits"
     reference = Reference("hu2022", "section 5.2")
+    needs = Bundled.ALWAYS
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0,) if quick else (0, 1, 2)

@@ -12,7 +12,7 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Attack, Reference
 from fedleak.core.whole.randomness import Randomness
 from fedleak.deviations import DEVIATIONS
-from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.experiment import Bundled, Experiment, Row
 from fedleak.papers.hu2022.tables import deal, table_of
 from fedleak.papers.summaries import standard_error
 from fedleak.protocols.linear.vertical_logistic import VerticalLogisticSettings
@@ -55,6 +55,7 @@ class Multiparty(Experiment):
     name = "hu2022/multiparty"
     summary = "labels by the residual's sign with three to six parties, alone, together and actively"
     reference = Reference("hu2022", "theorem 4.10")
+    needs = Bundled.ALWAYS
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0, 1) if quick else tuple(range(5))

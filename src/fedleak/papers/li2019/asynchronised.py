@@ -68,14 +68,14 @@ class LocalStepsExperiment(Experiment):
         """Four batches of eleven rows, from the transcript of a federation."""
         exact, labels, claimed, simple = [], [], [], []
         for seed in self.seeds(quick=quick):
-            settings = _settings(rate, BATCH_ROWS, 3 * (COLUMNS + 1))
+            settings = local_steps(rate, BATCH_ROWS, 3 * (COLUMNS + 1))
             victim = coin_rows(BATCHES * BATCH_ROWS, COLUMNS, seed, "async-victim")
             played = run(two_parties(coin_rows(60, COLUMNS, seed, "async-curious"), victim, settings), seed)
             tried = attempt(played, "column-products")
             columns_right, labels_right = inner_products_exact(played, tried)
             exact.append(columns_right)
             labels.append(labels_right)
-            claimed.append(_claims_integers(tried.guess))
+            claimed.append(claims_integers(tried.guess))
             product = _product(victim.features, BATCHES, rate)
             simple.append(_second_order_is_exact(product, victim.features))
         wrong = [claim and not right for claim, right in zip(claimed, exact, strict=True)]
@@ -96,7 +96,7 @@ class LocalStepsExperiment(Experiment):
         rate, d, m, batch = 0.01, 30, 20, 5
         cells, recovered, baselines = [], [], []
         for seed in self.seeds(quick=quick)[: 3 if quick else 10]:
-            settings = _settings(rate, batch, 3 * (d + 1))
+            settings = local_steps(rate, batch, 3 * (d + 1))
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
             tried = attempt(run(two_parties(*parties, settings), seed), "binary-records")
             score = main_score(tried)
@@ -116,7 +116,7 @@ class LocalStepsExperiment(Experiment):
         rate, d, m, batch = 0.06, 20, 44, 11
         exact = []
         for seed in self.seeds(quick=quick)[: 3 if quick else 10]:
-            settings = _settings(rate, batch, 6 * (d + 1) * (m // batch), decay=0.02)
+            settings = local_steps(rate, batch, 6 * (d + 1) * (m // batch), decay=0.02)
             parties = coin_rows(60, d, seed, "async-curious"), coin_rows(m, d, seed, "async-victim")
             played = run(two_parties(*parties, settings), seed)
             columns_right, _ = inner_products_exact(played, attempt(played, "column-products"))
@@ -129,7 +129,8 @@ class LocalStepsExperiment(Experiment):
         )  # fmt: skip
 
 
-def _settings(rate: float, batch: int, rounds: int, decay: float = 0.0) -> HorizontalLogisticSettings:
+def local_steps(rate: float, batch: int, rounds: int, decay: float = 0.0) -> HorizontalLogisticSettings:
+    """Of all parties; the curious one deals its batches anew."""
     return HorizontalLogisticSettings(
         update=ASYNCHRONISED,
         rounds=rounds,
@@ -189,7 +190,8 @@ def _second_order_is_exact(product: Product, x: FloatArray) -> bool:
     return np.array_equal(np.rint(total), x.T @ x)
 
 
-def _claims_integers(guess: Guess) -> bool:
+def claims_integers(guess: Guess) -> bool:
+    """Whether it is called safe to round."""
     values = guess.values[:, :-1]
     whole = bool(np.isfinite(values).all() and np.array_equal(values, np.rint(values)))
     return whole and guess.status in (Status.RECOVERED, Status.PARTIAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,17 @@ def two_parties(
     curious: Rows, victim: Rows, settings: HorizontalLogisticSettings, test: Rows | None = None
 ) -> Federation:
     """The curious party and the victim; ``test`` rows, if any, measure the model."""
-    parties = [_party(CURIOUS, curious, 0, test), _party(VICTIM, victim, 1_000_000, None)]
+    return parties_of({CURIOUS: curious, VICTIM: victim}, settings, test)
+
+
+def parties_of(
+    tables: Mapping[str, Rows], settings: HorizontalLogisticSettings, test: Rows | None = None
+) -> Federation:
+    """Each with rows of its own; the first has the ``test`` rows."""
+    parties = [
+        _party(name, rows, number * 1_000_000, None if number else test)
+        for number, (name, rows) in enumerate(tables.items())
+    ]
     server = Party(SERVER, Role.SERVER, (), Slice(np.zeros(0, dtype=np.int64), np.zeros((0, 0))))
     return Federation("horizontal-logistic", (*parties, server), settings)
 

@@ -24,7 +24,7 @@ from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Reference
 from fedleak.core.errors import MissingExtraError
 from fedleak.core.whole.randomness import public_stream
-from fedleak.papers.experiment import Curve, Experiment, Panel, Row
+from fedleak.papers.experiment import Bundled, Curve, Experiment, Panel, Row
 from fedleak.papers.li2019.printed import TABLE_1
 from fedleak.papers.summaries import mean
 from fedleak.trial.progress import Progress
@@ -47,6 +47,7 @@ class Table1(Experiment):
     name = "li2019/table1"
     summary = "CPU time to solve for binary batches: the paper's integer program and lattice reduction"
     reference = Reference("li2019", "table 1")
+    needs = Bundled.ALWAYS
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0,) if quick else (0, 1, 2, 3, 4)

@@ -13,7 +13,7 @@ from fedleak.attacks.gram.gram_estimate import GramEstimate, estimate_gram, naiv
 from fedleak.attacks.residuals.trajectory import read_trajectory
 from fedleak.attacks.verdicts import NotIdentified
 from fedleak.core.attack import Reference
-from fedleak.papers.experiment import Experiment, Row
+from fedleak.papers.experiment import Bundled, Experiment, Row
 from fedleak.papers.li2021.printed import VerticalCase
 from fedleak.papers.li2021.tables import INDEPENDENT, STABLE_RATE
 from fedleak.papers.li2021.vertical_run import run_case
@@ -28,6 +28,7 @@ class GramPrecision(Experiment):
     name = "li2021/gram-precision"
     summary = "error of the recovered inner products, rank-aware over the paper's way, by encoding"
     reference = Reference("li2021", "section 4.1, eq. 3")
+    needs = Bundled.ALWAYS
     from_true_rows = (STABLE_RATE, INDEPENDENT)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from fedleak.core.attack import Attack, Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.core.whole.randomness import public_stream
 from fedleak.models.model import Model
-from fedleak.papers.experiment import Experiment, Panel, Row
+from fedleak.papers.experiment import Bundled, Experiment, Panel, Row
 from fedleak.papers.luo2021.printed import ERROR_BELOW_THRESHOLD, ERROR_BOUND
 from fedleak.papers.luo2021.served_trial import (
     SETTINGS,
@@ -118,6 +118,7 @@ class Speed(Experiment):
     name = "luo2021/speed"
     summary = "CPU seconds that equality solving takes on 100,000 rows of 50 columns (synthetic2)"
     reference = Reference("luo2021", "section IV-A")
+    needs = Bundled.ALWAYS
     from_true_rows = (STEPS,)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:

@@ -134,7 +134,7 @@ def _check(federation: Federation, settings: AlignmentSettings) -> None:
         raise InputError("entity-alignment must have one active party and at least one passive one")
     last = max(int(party.train.ids.max(initial=0)) for party in federation.parties)
     if last >= settings.identifiers:
-        raise InputError(f"identifiers must be more than the table has rows, {last + 1}; got {settings.identifiers}")
+        raise InputError(f"identifiers must be above the largest row number, {last}; got {settings.identifiers}")
     strangers = sorted(set(settings.everybody_at) - {party.name for party in federation.parties})
     if strangers:
         raise InputError(f"everybody_at must name parties of the federation; got {', '.join(strangers)}")
