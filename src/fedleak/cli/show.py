@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from fedleak.cli.console import plain_console
+from fedleak.cli.console import plain_console, table_console
 from fedleak.cli.output import say, write_json
 from fedleak.core.errors import ExitCode
 from fedleak.core.report import Report
@@ -38,12 +38,15 @@ def list_command(kind: str, json: str | None) -> None:
     if not rows:
         click.echo(f"no {kind} yet")
         return
-    table = Table("name", "what it does", "needs", "from", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True, min_width=max(len(visible(row["name"])) for row in rows))  # never cut
+    for title in ("what it does", "needs", "from"):
+        table.add_column(title)
     if any(row["distribution"] for row in rows):
         table.add_column("distribution")
     for row in rows:
         table.add_row(*_cells(row, len(table.columns)))
-    plain_console().print(table)
+    table_console().print(table)
 
 
 def _registry(kind: str) -> Any:
