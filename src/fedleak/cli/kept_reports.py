@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,17 +17,18 @@ FORMS = click.Choice(["sarif", "junit", "badge", "annex"])
 @click.argument("source", type=PATH)
 @click.option("--html", type=PATH, help="Write the page here.")
 @click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
+@click.option("--advice", type=PATH, help="What fedleak advise --json wrote: recommendations for the page.")
 @click.option("--format", "form", type=FORMS, help="For CI systems, READMEs and impact assessments.")
 @click.option("--to", type=PATH, help="The file for --format; standard output if left out.")
 @verbose_option
-def report(source: Path, html: Path | None, redact: bool, form: str | None, to: Path | None, verbose: bool) -> None:
+def report(source: Path, **options: Any) -> None:
     """Render a report again, without running anything again.
 
     SOURCE: A report.json that an audit wrote, or its folder.
     """
     from fedleak.cli.show import report_command
 
-    report_command(source, html, redact, verbose, form, to)
+    report_command(source, **options)
 
 
 @click.command()
