@@ -75,7 +75,8 @@ def recipe_of(name: str) -> Recipe:
     framework = name.partition("-")[0]
     folder = files(f"fedleak.frameworks.{framework}")
     read = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
-    lock = (folder / f"{framework}.lock").read_text(encoding="utf-8")
+    own = folder / f"{name}.lock"  # where it needs more than the framework's others do
+    lock = (own if own.is_file() else folder / f"{framework}.lock").read_text(encoding="utf-8")
     return Recipe(**{"warning": "", **read}, name=name, lock=lock)
 
 
