@@ -249,6 +249,24 @@ def test_every_recipe_locks_its_framework(name):
     assert all("==" in line for line in recipe.lock.splitlines() if line)
 
 
+def test_a_signal_that_comes_while_a_child_is_started_ends_the_child(tmp_path, monkeypatch):
+    """Before its id is known here: held back, then heard, with the child ended."""
+    started = []
+
+    class Slow(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)  # as if Popen had not returned yet
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(["sleep", "600"], what="it", seconds=60, log=tmp_path / "log", cwd=tmp_path)
+    assert gone(started[0])
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_the_end_of_a_child_is_its_exit_code(tmp_path):
     command = [sys.executable, "-c", "import sys; sys.exit(4)"]
     code = run_to_end(command, what="it", seconds=60, log=tmp_path / "log", cwd=tmp_path)

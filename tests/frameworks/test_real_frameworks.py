@@ -18,12 +18,14 @@ from fedleak.attacks.binary.sent_products import SentProducts
 from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
 from fedleak.attacks.boosting.sample_gradients import SampleGradients
 from fedleak.attacks.networks.embedding_gram import EmbeddingGram
+from fedleak.attacks.networks.gradient_factoring import GradientFactoring
 from fedleak.attacks.networks.gradient_labels import GradientClustering
 from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
 from fedleak.core.adversary import Secret, SecretKind, together
 from fedleak.core.errors import MissingFromViewError, RunError
 from fedleak.core.view import View
 from fedleak.data import DataSpec
+from fedleak.frameworks import FRAMEWORKS
 from fedleak.frameworks.capturing import Wanted, captured, dealt
 from fedleak.frameworks.children import run_to_end
 from fedleak.frameworks.environment import ready
@@ -129,6 +131,18 @@ def test_a_split_network_on_flower(tmp_path):
     assert max(same, 1 - same) == 1.0
 
 
+def test_torch_clients_of_flower(tmp_path):
+    """All rows of both clients from one step of each, up to their order."""
+    source = "sklearn:wine"
+    capture, truth = trained(tmp_path / "out", "flower-torch", "multiclass", source, max_rows=12)
+    for owner in ("clinic", "hospital"):
+        found = guess(GradientFactoring, capture, "server", SecretKind.FEATURES, owner).values
+        rows = truth.of(Secret(SecretKind.FEATURES, owner)).values
+        apart = np.abs(found[:, None, :] - rows[None, :, :]).max(axis=2)
+        assert sorted(apart.argmin(axis=1)) == list(range(len(rows)))
+        assert apart.min(axis=1).max() < 1e-3
+
+
 def test_an_option_that_flower_cannot_do_is_one_line_and_leaves_nothing(tmp_path):
     given = ("parties=2", "aggregation=secagg+")
     with pytest.raises(RunError, match="SecAgg\\+ needs at least 3 parties"):
@@ -172,7 +186,7 @@ def test_an_interrupted_capture_of_flower_leaves_nothing(tmp_path):
     assert ending_with(out) == []
 
 
-@pytest.mark.parametrize("name", ["xgboost", "flower", "flower-split", "fate"])
+@pytest.mark.parametrize("name", FRAMEWORKS)
 def test_another_version_than_the_recipe_s_is_one_line(tmp_path, name):
     recipe = recipe_of(name)
     given = ("parties=2",) if recipe.layout == "rows" else ()
