@@ -88,3 +88,4 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m fedleak.auditing.scenario_reference > docs/.scenario.md && mv docs/.scenario.md docs/scenario.md
 	$(BIN)/python -m fedleak.report.json_reference > docs/.report_json.md && mv docs/.report_json.md docs/report_json.md
 	$(BIN)/python scripts/captures_page.py > docs/.captures.md && mv docs/.captures.md docs/captures.md
+	$(BIN)/python scripts/cost_table.py --page

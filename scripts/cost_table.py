@@ -140,7 +140,10 @@ def extrapolated(speed: CipherSpeed) -> list[dict[str, object]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args(arguments)
+    parser.add_argument("--page", action="store_true", help="write the page again, from the result that is there")
+    if parser.parse_args(arguments).page:
+        PAGE.write_text(page(json.loads(RESULT.read_text(encoding="utf-8"))), encoding="utf-8")
+        return 0
     code, began = code_state(), time.process_time()
     with one_thread(), using(1):
         rows = [compared(federation(protocol, *size)) for protocol in SETTINGS for size in SIZES]

@@ -12,7 +12,7 @@ from tiny_federation import TINY
 
 import fedleak
 from fedleak.advising.advice import Advice, base_of
-from fedleak.advising.front_picture import front_picture
+from fedleak.advising.front_picture import front_file
 from fedleak.advising.measured import Bench
 from fedleak.auditing.scenario_file import load_scenario, parse_scenario
 from fedleak.cli.advise import write_mended
@@ -91,7 +91,7 @@ def test_the_front_is_what_nothing_beats_in_both(advice: Advice) -> None:
         if not any(leak <= place[0] and useful >= place[1] and (leak, useful) != place for leak, useful in places)
     }
     assert {(point.leak, point.usefulness) for point in advice.points if point.on_front} == unbeaten
-    drawn = str(front_picture(advice))
+    drawn = str(front_file(advice))
     assert drawn.startswith("<svg xmlns=")
     assert drawn.count("<circle") == len(advice.points)
 

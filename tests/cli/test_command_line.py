@@ -70,7 +70,7 @@ def test_help_lists_commands_in_the_order_of_use():
     names = [line.split()[0] for line in shown.splitlines()]
     assert names[:5] == ["audit", "capture", "check", "advise", "init"]
     assert names[5:12] == ["list", "reproduce", "benchmark", "submit-check", "bench", "calibrate", "sweep"]
-    assert names[12:] == ["results", "report", "diff", "inspect"]
+    assert names[12:] == ["results", "report", "diff", "ledger", "inspect"]
 
 
 def test_help_of_list_names_every_kind():

@@ -87,6 +87,42 @@ def test_a_training_that_captures_nothing_is_told(fake):
     assert not out.exists()
 
 
+def test_a_capture_without_its_truth_is_not_kept(fake):
+    out = fake('mkdir "$4/capture"; echo the disk is full')
+    with pytest.raises(RunError, match="ended without a truth: the disk is full"):
+        captured(wanted(out), silent)
+    assert not out.exists()
+
+
+def test_an_interrupted_installation_leaves_no_environment_and_no_process(tmp_path):
+    """Ctrl-C while pip works: what it made goes, and the next capture begins anew."""
+    home, recipe = tmp_path / "home", recipe_of("xgboost")
+    waits = f"echo $$ > {tmp_path}/child; exec sleep 600"
+    makes = f"mkdir -p $3/bin; printf '#!/bin/sh\\n{waits}\\n' > $3/bin/python; chmod +x $3/bin/python"
+    python = script(tmp_path / "python", f'if [ "$1" = -c ]; then echo 3.11.7; else {makes}; fi')
+    command = [sys.executable, "-m", "fedleak", "capture", "xgboost", "--data", "sklearn:iris", "--task", "multiclass"]
+    child = subprocess.Popen(
+        [*command, "--python", str(python), "--out", str(tmp_path / "out")],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, HOME: str(home)},
+    )
+    try:
+        for _ in range(600):
+            if (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip():
+                break
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
+    assert gone(int((tmp_path / "child").read_text()))
+    assert not (home / recipe.environment).exists()
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_training_that_does_not_end_is_ended_with_what_it_started(fake, tmp_path):
     out = fake(f"sleep 600 & echo $! > {tmp_path}/child; wait")
     with pytest.raises(RunError, match=r"must end within 0\.5 seconds"):
@@ -211,6 +247,24 @@ def test_every_recipe_locks_its_framework(name):
     recipe = recipe_of(name)
     assert f"{recipe.package}=={recipe.version}" in recipe.lock.splitlines()
     assert all("==" in line for line in recipe.lock.splitlines() if line)
+
+
+def test_a_signal_that_comes_while_a_child_is_started_ends_the_child(tmp_path, monkeypatch):
+    """Before its id is known here: held back, then heard, with the child ended."""
+    started = []
+
+    class Slow(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)  # as if Popen had not returned yet
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(["sleep", "600"], what="it", seconds=60, log=tmp_path / "log", cwd=tmp_path)
+    assert gone(started[0])
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_end_of_a_child_is_its_exit_code(tmp_path):

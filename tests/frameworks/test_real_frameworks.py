@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fedleak.attacks.binary.column_products import ColumnProducts
+from fedleak.attacks.binary.sent_products import SentProducts
 from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
 from fedleak.attacks.boosting.sample_gradients import SampleGradients
+from fedleak.attacks.networks.embedding_gram import EmbeddingGram
+from fedleak.attacks.networks.gradient_factoring import GradientFactoring
+from fedleak.attacks.networks.gradient_labels import GradientClustering
 from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
-from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.adversary import Secret, SecretKind, together
+from fedleak.core.errors import MissingFromViewError, RunError
 from fedleak.core.view import View
 from fedleak.data import DataSpec
-from fedleak.frameworks.capturing import Wanted, captured
+from fedleak.frameworks import FRAMEWORKS
+from fedleak.frameworks.capturing import Wanted, captured, dealt
+from fedleak.frameworks.children import run_to_end
+from fedleak.frameworks.environment import ready
+from fedleak.frameworks.job import CAPTURE, ERROR, write_job
 from fedleak.frameworks.recipe import recipe_of
 from fedleak.storage.capture_and_truth import load_capture, load_truth
 
@@ -25,9 +40,9 @@ pytestmark = pytest.mark.skipif(
 RNG = np.random.default_rng(0)
 
 
-def trained(out, name, task, source, *given, target=None, own_share=0.5):
+def trained(out, name, task, source, *given, target=None, own_share=0.5, max_rows=200):
     recipe = recipe_of(name)
-    spec = DataSpec(source=source, target=target, task=task, scaling=recipe.scaling, max_rows=200)
+    spec = DataSpec(source=source, target=target, task=task, scaling=recipe.scaling, max_rows=max_rows)
     folders = captured(Wanted(recipe, spec, recipe.chosen(given), own_share, 1, out), print)
     return load_capture(folders[0]), load_truth(folders[1])
 
@@ -65,19 +80,125 @@ def test_xgboost(tmp_path, task, source):
         }
 
 
-def test_flower(tmp_path):
-    """Products of the other client's columns, from a plain run."""
+def flags(folder, n_rows):
     rng = np.random.default_rng(5)
-    cells = rng.integers(0, 2, (16, 7))
+    cells = rng.integers(0, 2, (n_rows, 7))
     cells[:2, -1] = 0, 1
     lines = ["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in cells)]
-    (tmp_path / "flags.csv").write_text("\n".join(lines))
-    given = ("rounds=16",)
-    capture, truth = trained(tmp_path / "out", "flower", "binary", str(tmp_path / "flags.csv"), *given, target="y")
+    (folder / "flags.csv").write_text("\n".join(lines))
+    return str(folder / "flags.csv")
+
+
+def products(truth, *owners):
+    rows = np.vstack([truth.of(Secret(SecretKind.FEATURES, owner)).values for owner in owners])
+    signs = 2 * np.vstack([truth.of(Secret(SecretKind.LABELS, owner)).values for owner in owners]) - 1
+    return np.hstack([rows.T @ rows, rows.T @ signs])
+
+
+def test_flower(tmp_path):
+    """Products of the other client's columns, from a plain run; the server has them of that client alone."""
+    capture, truth = trained(tmp_path / "out", "flower", "binary", flags(tmp_path, 16), "rounds=16", target="y")
     guessed = guess(ColumnProducts, capture, "clinic", SecretKind.COLUMN_PRODUCTS, "hospital")
-    rows = truth.of(Secret(SecretKind.FEATURES, "hospital")).values
-    signs = 2 * truth.of(Secret(SecretKind.LABELS, "hospital")).values - 1
-    assert np.array_equal(guessed.values, np.hstack([rows.T @ rows, rows.T @ signs]))
+    assert np.array_equal(guessed.values, products(truth, "hospital"))
+    sent = guess(SentProducts, capture, "server", SecretKind.COLUMN_PRODUCTS, "hospital")
+    assert np.array_equal(sent.values, products(truth, "hospital"))
+
+
+def test_flower_under_secure_aggregation(tmp_path):
+    """Products of the sum of the two others, to within what SecAgg+ rounds; the server has nobody's weights."""
+    given = ("parties=3", "rounds=24", "aggregation=secagg+", "max_weight=16")
+    capture, truth = trained(tmp_path / "out", "flower", "binary", flags(tmp_path, 36), *given, target="y")
+    owner = together(("hospital", "lab"))
+    guessed = guess(ColumnProducts, capture, "clinic", SecretKind.COLUMN_PRODUCTS, owner)
+    assert np.array_equal(np.rint(guessed.values), products(truth, "hospital", "lab"))
+    with pytest.raises(MissingFromViewError, match="no weights that hospital sent"):
+        guess(SentProducts, capture, "server", SecretKind.COLUMN_PRODUCTS, "hospital")
+
+
+def test_a_split_network_on_flower(tmp_path):
+    """Inner products of the client's rows at the server, classes at the client."""
+    given = ("rounds=12",)
+    capture, truth = trained(
+        tmp_path / "out", "flower-split", "binary", "sklearn:breast_cancer", *given, own_share=0.8, max_rows=50
+    )
+    cells = truth.of(Secret(SecretKind.FEATURES, "fintech"))
+    gram = guess(EmbeddingGram, capture, "bank", SecretKind.GRAM, "fintech")
+    rows = cells.values[np.searchsorted(cells.ids, gram.ids)]
+    assert np.abs(gram.values - rows @ rows.T).max() < 1e-6 * np.abs(rows @ rows.T).max()
+    clusters = guess(GradientClustering, capture, "fintech", SecretKind.LABELS, "bank")
+    labels = truth.of(Secret(SecretKind.LABELS, "bank"))
+    same = np.mean(clusters.values[:, 0] == labels.values[np.searchsorted(labels.ids, clusters.ids), 0])
+    assert max(same, 1 - same) == 1.0
+
+
+def test_torch_clients_of_flower(tmp_path):
+    """All rows of both clients from one step of each, up to their order."""
+    source = "sklearn:wine"
+    capture, truth = trained(tmp_path / "out", "flower-torch", "multiclass", source, max_rows=12)
+    for owner in ("clinic", "hospital"):
+        found = guess(GradientFactoring, capture, "server", SecretKind.FEATURES, owner).values
+        rows = truth.of(Secret(SecretKind.FEATURES, owner)).values
+        apart = np.abs(found[:, None, :] - rows[None, :, :]).max(axis=2)
+        assert sorted(apart.argmin(axis=1)) == list(range(len(rows)))
+        assert apart.min(axis=1).max() < 1e-3
+
+
+def test_an_option_that_flower_cannot_do_is_one_line_and_leaves_nothing(tmp_path):
+    given = ("parties=2", "aggregation=secagg+")
+    with pytest.raises(RunError, match="SecAgg\\+ needs at least 3 parties"):
+        trained(tmp_path / "out", "flower", "binary", flags(tmp_path, 16), *given, target="y")
+    assert not (tmp_path / "out").exists()
+
+
+def ending_with(folder):
+    """Processes whose command line or working directory lies in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            place = os.readlink(entry / "cwd") if entry.name.isdigit() else ""
+            if place.startswith(str(folder)) or str(folder).encode() in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+    return [number for number in found if number != str(os.getpid())]
+
+
+def test_an_interrupted_capture_of_flower_leaves_nothing(tmp_path):
+    """Ctrl-C in the middle of Ray's work."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "fedleak", "capture", "flower", "--data", flags(tmp_path, 16), "--target", "y"]
+    child = subprocess.Popen([*command, "--set", "rounds=500", "--out", str(out)], stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(1200):
+            if list(out.glob(".capturing-*/sent-3-*.npy")):
+                break
+            time.sleep(0.1)
+        assert ending_with(out)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert child.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
+    assert not out.exists()
+    for _ in range(100):
+        if not ending_with(out):
+            break
+        time.sleep(0.1)
+    assert ending_with(out) == []
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_another_version_than_the_recipe_s_is_one_line(tmp_path, name):
+    recipe = recipe_of(name)
+    given = ("parties=2",) if recipe.layout == "rows" else ()
+    spec = DataSpec(source="sklearn:breast_cancer", scaling="none", max_rows=20)
+    wanted = Wanted(recipe, spec, recipe.chosen(given), 0.5, 1, tmp_path / "out")
+    write_job(tmp_path, "0.0.1", 1, wanted.options, dealt(wanted))
+    inside = [str(ready(recipe, None, print)), "-P", "-m", recipe.inside, str(tmp_path)]
+    code = run_to_end(inside, what="it", seconds=120, log=tmp_path / "log.txt", cwd=tmp_path)
+    said = f"RuntimeError: {recipe.title} must be version 0.0.1, whose messages are known; got {recipe.version}"
+    assert code
+    assert (tmp_path / ERROR).read_text() == said
+    assert not (tmp_path / CAPTURE).exists()
 
 
 def test_fate(tmp_path):

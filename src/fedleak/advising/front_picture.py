@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from fedleak.advising.advice import Advice, Point
+from fedleak.report.advised import Advised, AdvisedChange
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.pictures import Scale, rect, svg, text
 
@@ -19,8 +20,15 @@ STYLE = Markup(
 )
 
 
+def front_file(advice: Advice) -> Markup:
+    """One file that needs nothing else."""
+    drawn = str(front_picture(advice))
+    opened = drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return Markup(opened.replace("</title>", f"</title>{STYLE}", 1))
+
+
 def front_picture(advice: Advice) -> Markup:
-    """One file that needs nothing else; empty where no model was worth anything that could be measured."""
+    """For a page that has the style; empty where no model was worth anything that could be measured."""
     if not advice.points or advice.metric is None:
         return Markup("")
     worths = [point.usefulness for point in advice.points] + [advice.baseline] * (advice.baseline is not None)
@@ -29,8 +37,7 @@ def front_picture(advice: Advice) -> Markup:
     y = Scale(0.0, 1.0, HEIGHT - BELOW, TOP)
     n_closing = sum(point.closes for point in advice.points)
     title = f"{len(advice.points)} audits of {advice.title}: {n_closing} without a leak"
-    drawn = svg("advice", WIDTH, HEIGHT, title, [STYLE, *_axes(advice, x, y), *_points(advice.points, x, y)])
-    return Markup(str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
+    return svg("tried", WIDTH, HEIGHT, title, [*_axes(advice, x, y), *_points(advice.points, x, y)])
 
 
 def _axes(advice: Advice, x: Scale, y: Scale) -> Sequence[Markup]:
@@ -62,3 +69,9 @@ def _points(points: Sequence[Point], x: Scale, y: Scale) -> Sequence[Markup]:
         )
         for point in points
     ]
+
+
+def advised(advice: Advice) -> Advised:
+    """The advice as the page has it."""
+    changes = [AdvisedChange(one.change.edit, tuple(one.lines())) for one in advice.remedies]
+    return Advised(advice.in_words(), tuple(changes), front_picture(advice), advice.n_audits, advice.notes)

@@ -24,7 +24,7 @@ class Change:
 
     keys: tuple[str, ...]
     edit: str
-    scenario: Scenario
+    scenario: Scenario | None  # None where advice was read back from a file
     ideal: tuple[str, ...] = ()
     further_parties: tuple[str, ...] = ()  # that there are not yet
 

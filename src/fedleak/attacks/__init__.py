@@ -9,6 +9,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("column-products", "fedleak.attacks.binary.column_products:ColumnProducts"),
         Entry("binary-records", "fedleak.attacks.binary.binary_records:BinaryRecords"),
         Entry("row-owners", "fedleak.attacks.binary.row_owners:RowOwners"),
+        Entry("sent-products", "fedleak.attacks.binary.sent_products:SentProducts"),
         Entry("divided-senders", "fedleak.attacks.binary.divided_senders:DividedSenders"),
         Entry("residual-recovery", "fedleak.attacks.residuals.residual_recovery:ResidualRecovery"),
         Entry("residual-sign", "fedleak.attacks.residuals.residual_sign:ResidualSign", ("criterion-4.2",)),

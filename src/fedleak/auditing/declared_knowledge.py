@@ -13,7 +13,6 @@ from fedleak.core.knowledge import ColumnKind, Knowledge, KnownCells, KnownColum
 from fedleak.core.payload import Table
 from fedleak.core.whole.federation import Federation, Party
 from fedleak.data.column_encoding import regular_step
-from fedleak.metrics.cell_metrics import are_classes
 
 
 def draw_knowledge(
@@ -36,6 +35,8 @@ def _label_holders(federation: Federation, coalition: tuple[str, ...], spec: Kno
 
 def _labels(party: Party, count: int, rng: np.random.Generator) -> KnownLabels:
     """Of every class as many, as far as it has them (Fu et al. 2022); of numbers so many in all."""
+    from fedleak.metrics.cell_metrics import are_classes  # theory alone needs no metrics
+
     labels = np.asarray(party.train.labels, dtype=np.float64)
     groups = (
         [np.flatnonzero(labels == one) for one in np.unique(labels)]

@@ -146,6 +146,13 @@ STAGES = (
         by(HOSPITAL),
     ),
     Stage(
+        "weights in plaintext",
+        ("sent-products",),
+        Horizontal("horizontal-logistic", 4, regression=False),
+        Averaged("horizontal-logistic", 8, 0.01, {"secure_aggregation": False}),
+        by(HUB),
+    ),
+    Stage(
         "a sum that lacks somebody",
         ("row-owners",),
         Horizontal("horizontal-logistic", 4, regression=False, lab=True),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fedleak.advising.advice import Advice
-from fedleak.advising.front_picture import front_picture
+from fedleak.advising.front_picture import front_file
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.own_table import placed_beside
 from fedleak.auditing.scenario_text import scenario_text
@@ -45,7 +45,7 @@ def advise_command(
     if json is not None:
         write_json(found.advice.to_json(), json)
     if picture is not None:
-        write_text(picture, str(front_picture(found.advice)))
+        write_text(picture, str(front_file(found.advice)))
     if json != "-":
         for line in lines_of(found.advice):
             say(line)
@@ -80,6 +80,7 @@ def write_mended(advice: Advice, path: Path) -> None:
         say(f"fedleak: {advice.in_words()}: {path} was not written", err=True)
         return
     best = advice.remedies[0]
+    assert best.change.scenario is not None
     remarks = ["Written by fedleak advise. What was changed:", *best.change.edit.splitlines(), *best.lines()]
     write_text(path, scenario_text(placed_beside(best.change.scenario, path.parent), remarks))
     say(f"The scenario with the first change: {path}", err=True)

@@ -24,7 +24,7 @@ from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.randomness import RunKey
 from fedleak.crypto.cipher import DEFAULT_KEY_BITS
 from fedleak.data.sources.catalogue import SUFFIXES
-from fedleak.door.audit_folder import DRAFTED, TRANSCRIPTS
+from fedleak.door.audit_folder import DRAFTED
 from fedleak.door.audits import carry_out
 from fedleak.door.given import Given, GivenCapture, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
@@ -154,12 +154,11 @@ def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *,
             command=lambda drawn, fitted: command_of(fitted, drawn),
             resumed=resumed,
         )
-    transcripts = wanted.transcript if isinstance(wanted, GivenCapture) else out / TRANSCRIPTS
     held = _held(order, captured=isinstance(wanted, GivenCapture))
-    _deliver(carried.report, out, told, transcripts, held)
+    _deliver(carried.report, out, told, held)
     if draft is not None and told.json != "-":
         write_text(out / DRAFTED, draft_text(_as_audited(draft, carried.order), out))
-        say(f"The scenario that was made of your table, to change and audit again: {out / DRAFTED}")
+        say(f"Its scenario, to change and audit again: {out / DRAFTED}")
     if carried.failed is not None:
         raise carried.failed
     if carried.interrupted is not None:
@@ -203,19 +202,19 @@ def warn_of_short_key(settings: Settings) -> None:
         )
 
 
-def _deliver(report: Report, out: Path, told: Telling, transcripts: Path, held: str) -> None:
+def _deliver(report: Report, out: Path, told: Telling, held: str) -> None:
     if told.json is not None:
         write_json(json_format.to_json(report), told.json, private=True)
     if told.json != "-":
         (print_report if told.verbose else print_brief)(report, plain_console())
-        say(f"\nReport: {out / PAGE}   JSON: {out / REPORT}   Transcripts: {transcripts}")
-        say(f"{out} holds {held}: keep it as you keep the data")
+        say(f"\nReport: {out / PAGE} (and {REPORT})")
+        say(f"This folder holds {held}: keep it as you keep the data")
 
 
 def _held(order: Order, *, captured: bool) -> str:
     """What a folder of an audit has in it that nobody else may see. A captured run stays where it was."""
-    values = "no true values in its reports" if order.redact else "true values in its reports"
+    values = "no true values in its reports," if order.redact else "true values,"
     if captured:
-        return f"{values}, and the run's key"
+        return f"{values} and the run's key"
     keys = "private keys included" if order.keep_keys else "private keys left out (--keep-keys keeps them)"
-    return f"{values}, the run's key, and what every party had, {keys}"
+    return f"{values} the run's key, and what every party had, {keys}"

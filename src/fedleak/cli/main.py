@@ -11,6 +11,7 @@ import click
 
 from fedleak.cli.audit_call import audit
 from fedleak.cli.capture import capture
+from fedleak.cli.kept_reports import diff, ledger, report
 from fedleak.cli.output import told
 from fedleak.cli.shared_options import PATH, about_a_table, json_option, verbose_option
 from fedleak.cli.signals import listen
@@ -18,7 +19,6 @@ from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
-FORMS = click.Choice(["sarif", "junit", "badge", "annex"])
 KINDS = click.Choice(["attacks", "defenses", "deviations", "protocols", "theorems", "metrics", "papers"])
 
 
@@ -239,35 +239,8 @@ def results(
     return results_command(store, words, _split(keys), code, compare, to, json)
 
 
-@app.command()
-@click.argument("source", type=PATH)
-@click.option("--html", type=PATH, help="Write the page here.")
-@click.option("--redact/--no-redact", help="Leave true values out, for sharing.")
-@click.option("--format", "form", type=FORMS, help="For CI systems, READMEs and impact assessments.")
-@click.option("--to", type=PATH, help="The file for --format; standard output if left out.")
-@verbose_option
-def report(source: Path, html: Path | None, redact: bool, form: str | None, to: Path | None, verbose: bool) -> None:
-    """Render a report again, without running anything again.
-
-    SOURCE: A report.json that an audit wrote, or its folder.
-    """
-    from fedleak.cli.show import report_command
-
-    report_command(source, html, redact, verbose, form, to)
-
-
-@app.command()
-@click.argument("before", type=PATH)
-@click.argument("after", type=PATH)
-@json_option
-def diff(before: Path, after: Path, json: str | None) -> ExitCode:
-    """Which leaks closed, opened or moved between two audits: 1 if one opened or got worse, 4 if one is not known.
-
-    BEFORE: A report.json that an audit wrote, or its folder. AFTER: Another.
-    """
-    from fedleak.cli.show import diff_command
-
-    return diff_command(before, after, json)
+for command in (report, diff, ledger):
+    app.add_command(command)
 
 
 @app.command()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
 
-from fedleak.cli.console import plain_console
+from fedleak.cli.console import plain_console, table_console
 from fedleak.cli.output import say, write_json
-from fedleak.core.errors import ExitCode
+from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.report import Report
 from fedleak.core.version import __version__
 from fedleak.core.visible_text import visible
+
+if TYPE_CHECKING:
+    from fedleak.report.advised import Advised
 
 # Imported one by one: a list of attacks needs nothing of the protocols.
 REGISTRIES = {
@@ -38,12 +41,15 @@ def list_command(kind: str, json: str | None) -> None:
     if not rows:
         click.echo(f"no {kind} yet")
         return
-    table = Table("name", "what it does", "needs", "from", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True, min_width=max(len(visible(row["name"])) for row in rows))  # never cut
+    for title in ("what it does", "needs", "from"):
+        table.add_column(title)
     if any(row["distribution"] for row in rows):
         table.add_column("distribution")
     for row in rows:
         table.add_row(*_cells(row, len(table.columns)))
-    plain_console().print(table)
+    table_console().print(table)
 
 
 def _registry(kind: str) -> Any:
@@ -88,7 +94,14 @@ def diff_command(before: Path, after: Path, json: str | None) -> ExitCode:
 
 
 def report_command(
-    source: Path, html: Path | None, redact: bool, verbose: bool, form: str | None, to: Path | None
+    source: Path,
+    *,
+    html: Path | None,
+    advice: Path | None,
+    form: str | None,
+    to: Path | None,
+    redact: bool,
+    verbose: bool,
 ) -> None:
     from fedleak.door.reports import load_report
     from fedleak.report import html as page
@@ -97,6 +110,7 @@ def report_command(
     from fedleak.report.terminal import print_report
 
     found = load_report(source)
+    recommended = None if advice is None else _advised(found, advice, html)
     if redact:
         found = json_format.redact(found)
     if form is not None:
@@ -104,7 +118,19 @@ def report_command(
     else:
         (print_report if verbose else print_brief)(found, plain_console())
     if html is not None:
-        page.write(found, html)
+        page.write(found, html, recommended)
+
+
+def _advised(report: Report, path: Path, html: Path | None) -> Advised:
+    from fedleak.advising.front_picture import advised
+    from fedleak.advising.kept_advice import read_advice
+
+    if html is None:
+        raise InputError("--advice must go with --html: it has its place on the page")
+    advice = read_advice(path)
+    if advice.title != str(report.scenario.get("title", "")):
+        raise InputError(f'--advice must be about "{report.title}", as the report is; got advice on "{advice.title}"')
+    return advised(advice)
 
 
 def _in_form(report: Report, form: str) -> str:

@@ -104,8 +104,9 @@ def _run(recipe: Recipe, interpreter: Path, folder: Path) -> None:
         told = folder / ERROR
         why = told.read_text(encoding="utf-8") if told.exists() else last_line(log)
         raise RunError(f"the training with {recipe.title} {recipe.version} failed: {why}")
-    if not (folder / CAPTURE).is_dir():
-        raise RunError(f"the training with {recipe.title} ended without a capture: {last_line(log)}")
+    for name in (CAPTURE, TRUTH):  # both or neither: a capture is not moved before its truth is there
+        if not (folder / name).is_dir():
+            raise RunError(f"the training with {recipe.title} ended without a {name}: {last_line(log)}")
 
 
 def _size(parties: tuple[Party, ...]) -> str:

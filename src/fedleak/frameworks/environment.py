@@ -32,7 +32,7 @@ def home() -> Path:
 
 
 def place_of(recipe: Recipe) -> Path:
-    return home().absolute() / f"{recipe.name}-{recipe.version}-{recipe.fingerprint}"
+    return home().absolute() / recipe.environment
 
 
 def is_ready(recipe: Recipe) -> bool:

@@ -36,6 +36,11 @@ class Recipe:
     options: Mapping[str, Option]
 
     @property
+    def environment(self) -> str:
+        """The name of where it is installed; other federations of a framework share it."""
+        return f"{self.name.partition('-')[0]}-{self.version}-{self.fingerprint}"
+
+    @property
     def fingerprint(self) -> str:
         """Of what is installed: another lock is another environment."""
         return hashlib.sha256(self.lock.encode()).hexdigest()[:12]
@@ -67,9 +72,11 @@ def _like(default: Option, name: str, text: str) -> Option:
 def recipe_of(name: str) -> Recipe:
     if name not in FRAMEWORKS:
         raise UnknownNameError(f"unknown framework {name!r}{nearest_or_list(name, FRAMEWORKS)}")
-    folder = files(f"fedleak.frameworks.{name}")
+    framework = name.partition("-")[0]
+    folder = files(f"fedleak.frameworks.{framework}")
     read = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
-    lock = (folder / f"{name}.lock").read_text(encoding="utf-8")
+    own = folder / f"{name}.lock"  # where it needs more than the framework's others do
+    lock = (own if own.is_file() else folder / f"{framework}.lock").read_text(encoding="utf-8")
     return Recipe(**{"warning": "", **read}, name=name, lock=lock)
 
 

@@ -18,7 +18,8 @@ from fedleak.core.visible_text import visible
 from fedleak.report.cases import gravity, worst_leak
 from fedleak.report.defense_effect import defenses, effects
 from fedleak.report.matrix import matrix
-from fedleak.report.numbers import count, percent
+from fedleak.report.numbers import count
+from fedleak.report.sureness import how_sure
 from fedleak.report.wording import is_captured, leak_sentence
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -107,16 +108,6 @@ def _leaks(report: Report) -> Iterator[str]:
 def _columns(finding: Finding) -> str:
     names = finding.leaking_columns
     return f" ({', '.join(names)})" if names and len(finding.columns) > 1 else ""
-
-
-def how_sure(finding: Finding) -> str:
-    """In a clause: a proof, or what luck would bring about."""
-    if finding.certificate:
-        return f"proved by what the partner sees: {finding.certificate}"
-    chance = finding.p_corrected if finding.p_corrected is not None else finding.p_value
-    if chance is None:
-        return "measured beyond what prior knowledge gives"
-    return f"luck gets so far in {'under 0.1 %' if chance < 0.001 else percent(chance)} of cases"
 
 
 def _measures(report: Report) -> Iterator[str]:

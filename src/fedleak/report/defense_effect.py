@@ -30,6 +30,12 @@ class Effect:
         return self.n_tried - self.n_stopped - self.n_ruled_out - self.n_weakened - self.n_unanswered
 
     @property
+    def closes(self) -> bool:
+        """Every leak, without a new one, and the model is worth something still."""
+        useful = self.utility is None or not self.utility.worthless
+        return self.n_tried > 0 and self.n_stopped + self.n_ruled_out == self.n_tried and not self.n_new and useful
+
+    @property
     def helps(self) -> bool:
         return self.n_stopped + self.n_ruled_out + self.n_weakened > 0
 

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.visible_text import visible
+from fedleak.report.advised import Advised
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
@@ -66,7 +67,7 @@ class ComparedCase:
     findings: tuple[Finding | None, ...]
 
 
-def render(report: Report) -> str:
+def render(report: Report, advised: Advised | None = None) -> str:
     worst = worst_columns(report.findings)
     script = _template_text("search.js")
     return (
@@ -74,6 +75,7 @@ def render(report: Report) -> str:
         .get_template("report.html.j2")
         .render(
             report=report,
+            advised=advised,
             title=page_title(report),
             top=statement(report),
             style=Markup(_template_text("style.css")),
@@ -99,8 +101,8 @@ def render(report: Report) -> str:
     )
 
 
-def write(report: Report, path: Path) -> None:
-    file_writing.write_text(path, render(report), private=True)
+def write(report: Report, path: Path, advised: Advised | None = None) -> None:
+    file_writing.write_text(path, render(report, advised), private=True)
 
 
 def page_title(report: Report) -> str:

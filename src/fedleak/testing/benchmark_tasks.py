@@ -24,7 +24,7 @@ from fedleak.storage.view_and_guess import save_view
 from fedleak.testing.situations import Situation, situation_in
 from fedleak.trial.attempt import Attempt, scored
 
-SEED = 2026
+SEED = 52_117  # drawn after the tasks and their metrics were settled
 MOST_BYTES = 64 << 20
 ARRAYS = {"ids", "values", "confidence"}
 

@@ -15,7 +15,6 @@ from fedleak.core.steps import Role
 from fedleak.protocols.averaging.vocabulary import (
     SYNCHRONISED,
     HorizontalFacts,
-    HorizontalLinearFacts,
     HorizontalLogisticFacts,
 )
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, at_most, equals, revealed
@@ -50,6 +49,7 @@ class LinearUpdate(Theorem):
                 equals(
                     "parties send the gradient of one batch", facts.of(HorizontalLogisticFacts).update, SYNCHRONISED
                 ),
+                equals("a row's gradient is linear in the model", facts.approximation, "taylor"),
                 _enough_rounds(facts),
                 batches_recur(facts, "the others' batches are the same in every round", "dealt anew by "),
                 _same_rows_once(facts),
@@ -186,7 +186,7 @@ def _victim_alone(facts: Facts) -> Condition:
     if len(outside) <= 1:
         return Condition(statement, State.HOLDS, f"outside: {', '.join(outside)}")
     server = any(p.role is Role.SERVER and p.name in facts.adversary for p in facts.parties)
-    plain = facts.of(HorizontalLinearFacts).secure_aggregation is False
+    plain = facts.of(HorizontalFacts).secure_aggregation is False
     state = State.HOLDS if server and plain else State.FAILS
     return Condition(
         statement, state, f"outside: {', '.join(outside)}; the server sees single models: {server and plain}"

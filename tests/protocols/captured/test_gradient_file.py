@@ -119,7 +119,8 @@ def test_the_command_line_takes_it_too(saved, tmp_path):
     asked = ["audit", str(saved), "--truth", str(tmp_path / "batch.npz"), "--attack", "residual-sign", *out]
     found = CliRunner().invoke(app, asked)
     assert found.exit_code == 0
-    assert f"Transcripts: {saved}" in found.stdout.replace("\n", " ")
+    assert f"Report: {tmp_path / 'out' / 'report.html'}" in found.stdout.replace("\n", " ")
+    assert "what every party had" not in found.stdout, "the run stays where it was"
     report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
     assert f"--truth {tmp_path / 'batch.npz'}" in report["environment"]["command"]
 

@@ -19,6 +19,8 @@ from fedleak.core.steps import Role
 from fedleak.core.view import View
 from fedleak.protocols.averaging import vocabulary as averaging
 
+OUR_SLOPE, OUR_TARGET = 0.25, 0.5  # of the quadratic loss log 2 - yθx/2 + (θx)²/8 (section 3.1)
+
 
 @dataclass(frozen=True, eq=False)
 class Outsider:
@@ -89,6 +91,27 @@ def observations_of(view: View, victim: str, updates: Mapping[int, FloatArray]) 
     return _observed(view, alone, tuple(outsider for outsider in _outsiders(view) if outsider.name == victim))
 
 
+def sent_updates(view: View, sender: str) -> dict[int, FloatArray]:
+    """By round, what a party's own step is of the sum of all, from weights that it sent in plaintext."""
+    everybody = frozenset(party.name for party in view.facts.with_role(Role.ACTIVE))
+    sent = {message.round: message.payload for message in view.at(averaging.SENT_WEIGHTS) if message.sender == sender}
+    units, senders = Units.of(view), _senders(view)
+    found = {}
+    for number, model in models_before(view):
+        if number in sent:
+            part = units.weight(sender, senders.get(number, everybody))
+            found[number] = _cleaned(part * (model - _array(sent[number])), view.facts.fraction_bits)
+    return found
+
+
+def models_before(view: View) -> Iterator[tuple[int, FloatArray]]:
+    """Of each round the model that it starts from."""
+    model = _first_model(view)
+    for message in view.at(averaging.AGGREGATE):
+        yield message.round, model
+        model = model - _array(message.payload)
+
+
 def _observed(view: View, rounds: Sequence[SummedRound], outsiders: tuple[Outsider, ...]) -> Observations:
     facts = view.facts
     own_facts = facts.of(averaging.HorizontalLogisticFacts)
@@ -121,21 +144,52 @@ def outside_parties(view: View) -> frozenset[str]:
     return frozenset(party.name for party in view.facts.with_role(Role.ACTIVE) if party.name not in view.coalition)
 
 
+@dataclass(frozen=True)
+class Units:
+    """How a federation's own models, rates and parts of the mean become those of Δ = λ(αθ/4 − β/2): a row's gradient is
+    slope · θx − target · y, and where losses are averaged a party weighs as much as its rows."""
+
+    slope: float
+    target: float
+    n_rows: Mapping[str, int] | None  # of each party, where they weigh it
+
+    @classmethod
+    def of(cls, view: View) -> Units:
+        own = view.facts.of(averaging.HorizontalLogisticFacts)
+        slope = OUR_SLOPE if own.slope is None else own.slope
+        return cls(
+            slope, OUR_TARGET if own.target is None else own.target, _counts(view) if own.averaged_loss else None
+        )
+
+    def model(self, weights: FloatArray) -> FloatArray:
+        return weights * (2 * self.slope / self.target)
+
+    def rate(self, rate: float, there: frozenset[str]) -> float:
+        own = 2 * self.target * rate
+        return own if self.n_rows is None else own * len(there) / sum(self.n_rows[name] for name in there)
+
+    def weight(self, name: str, there: frozenset[str]) -> float:
+        if self.n_rows is None:
+            return 1.0
+        return len(there) * self.n_rows[name] / sum(self.n_rows[one] for one in there)
+
+
 def summed_rounds(view: View) -> Iterator[SummedRound]:
     """All rounds, those in which somebody was lost too."""
-    facts, outside = view.facts, outside_parties(view)
+    facts, outside, units = view.facts, outside_parties(view), Units.of(view)
     everybody = frozenset(party.name for party in facts.with_role(Role.ACTIVE))
     own = {name: _updates(view, name) for name in sorted(everybody - outside)}
     decay = facts.of(averaging.HorizontalLogisticFacts).rate_decay or 0.0
     rate = facts.learning_rate if facts.learning_rate is not None else 1.0
-    senders, model = _senders(view), _first_model(view)
-    for message in view.at(averaging.AGGREGATE):
+    senders = _senders(view)
+    for (_, model), message in zip(models_before(view), view.at(averaging.AGGREGATE), strict=True):
         mean = _array(message.payload)
         there = senders.get(message.round, everybody)
-        mine = sum((own[name][message.round] for name in own if name in there), np.zeros_like(mean))
+        parts = (units.weight(name, there) * own[name][message.round] for name in own if name in there)
+        mine = sum(parts, np.zeros_like(mean))
         update = _cleaned(len(there) * mean - mine, facts.fraction_bits)
-        yield SummedRound(message.round, model, update, rate / (1 + decay * message.round), there & outside)
-        model = model - mean
+        now = units.rate(rate / (1 + decay * message.round), there)
+        yield SummedRound(message.round, units.model(model), update, now, there & outside)
 
 
 def _cleaned(updates: FloatArray, fraction_bits: int | None) -> FloatArray:
@@ -154,15 +208,20 @@ def _outsiders(view: View) -> tuple[Outsider, ...]:
     facts = view.facts
     again = facts.of(averaging.HorizontalFacts).shuffled or ()
     found = []
-    for message in view.at(averaging.ROW_COUNT):
-        if message.sender not in view.coalition and isinstance(message.payload, Scalar):
-            n_rows = int(message.payload.value or 0)
+    for name, n_rows in _counts(view).items():
+        if name not in view.coalition:
             size = min(facts.batch_size or n_rows, n_rows)
             sizes = tuple(min(size, n_rows - start) for start in range(0, n_rows, size))
-            found.append(Outsider(message.sender, n_rows, sizes, message.sender in again))
+            found.append(Outsider(name, n_rows, sizes, name in again))
     if not found:
         raise MissingFromViewError(f"the view of {', '.join(view.coalition)} has nobody's number of rows")
     return tuple(found)
+
+
+def _counts(view: View) -> dict[str, int]:
+    """Of every party the number of its rows, as it said."""
+    told = ((m.sender, m.payload) for m in view.at(averaging.ROW_COUNT))
+    return {name: int(payload.value or 0) for name, payload in told if isinstance(payload, Scalar)}
 
 
 def _senders(view: View) -> dict[int, frozenset[str]]:

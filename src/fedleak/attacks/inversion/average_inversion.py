@@ -149,7 +149,7 @@ def _models(view: View) -> dict[int, FloatArray]:
 def _victims_weights(view: View) -> dict[int, FloatArray] | NotIdentified:
     """By round: seen by the server in plaintext, or what the average leaves without the coalition's own (eq. 5)."""
     victim = view.target.owner
-    if view.facts.of(averaging.HorizontalLinearFacts).secure_aggregation is False and _server_inside(view):
+    if view.facts.of(averaging.HorizontalFacts).secure_aggregation is False and _server_inside(view):
         bits = view.facts.fraction_bits or 0
         return {
             m.round: np.ldexp(np.asarray(m.payload.values).astype(np.int64).astype(np.float64), -bits)

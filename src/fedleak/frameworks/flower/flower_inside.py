@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fedleak.core.arrays import FloatArray
-from fedleak.frameworks.flower.flower_steps import FRACTION_BITS, SERVER, rate_of, record_rounds
-from fedleak.frameworks.job import CAPTURE, TRUTH, Held, Job, check_version, read_job, run_inside
+from fedleak.frameworks.flower import flower_secagg
+from fedleak.frameworks.flower.flower_clients import FOLDER, MODELS, after_own_step, job_of_client, keep
+from fedleak.frameworks.flower.flower_steps import FRACTION_BITS, SERVER, SLOPES, record_rounds, secagg_noise
+from fedleak.frameworks.job import CAPTURE, TRUTH, Job, check_version, run_inside
 from fedleak.recorder import Recorder
 
-FOLDER = "FEDLEAK_JOB"
+PLAIN, SECURE = "plain", "secagg+"
 
 
 def main(job: Job) -> None:
     import flwr
 
     check_version(job, flwr.__version__, "Flower")
+    _check_options(job)
     os.environ[FOLDER] = str(job.folder)
     os.environ["RAY_DEDUP_LOGS"] = "0"
-    _simulate(job)
+    if job.options["aggregation"] == SECURE:
+        simulate(flower_secagg.server_app(job), flower_secagg.client_app(), len(job.parties))
+    else:
+        simulate(_server_app(job), _client_app(), len(job.parties))
     record(job)
 
 
-def _simulate(job: Job) -> None:
+def _check_options(job: Job) -> None:
+    for name, known in (("aggregation", (PLAIN, SECURE)), ("model", MODELS)):
+        if job.options[name] not in known:
+            raise ValueError(f"{name} must be {' or '.join(known)}; got {job.options[name]!r}")
+    if job.options["aggregation"] == SECURE and len(job.parties) < 3:
+        raise ValueError(f"SecAgg+ needs at least 3 parties (it refuses two shares); got {len(job.parties)}")
+
+
+def simulate(server: Any, clients: Any, n_clients: int) -> None:
     from flwr.simulation import run_simulation
 
     backend = {"client_resources": {"num_cpus": 1}, "init_args": {"num_cpus": 1, "include_dashboard": False}}
-    run_simulation(_server_app(job), _client_app(), len(job.parties), backend_config=backend)
+    run_simulation(server, clients, n_clients, backend_config=backend)
 
 
 def _server_app(job: Job) -> Any:
@@ -59,73 +71,76 @@ def _client_app() -> Any:
     def keeping(message: Any, context: Any, call_next: Any) -> Any:
         """The recording point: what one client receives and sends."""
         number, rank = int(message.content["config"]["server-round"]) - 1, int(context.node_config["partition-id"])
-        folder = Path(os.environ[FOLDER])
-        np.save(folder / f"model-{number}-{rank}.npy", message.content["arrays"].to_numpy_ndarrays()[0])
+        keep("model", number, rank, message.content["arrays"].to_numpy_ndarrays()[0])
         answer = call_next(message, context)
-        np.save(folder / f"sent-{number}-{rank}.npy", answer.content["arrays"].to_numpy_ndarrays()[0])
+        keep("sent", number, rank, answer.content["arrays"].to_numpy_ndarrays()[0])
         return answer
 
     app = ClientApp(mods=[keeping])
 
     @app.train()  # type: ignore[untyped-decorator]
     def train(message: Any, context: Any) -> Any:
-        job = read_job(Path(os.environ[FOLDER]))
+        job = job_of_client()
         number, rank = int(message.content["config"]["server-round"]) - 1, int(context.node_config["partition-id"])
-        weights = message.content["arrays"].to_numpy_ndarrays()[0]
-        own = job.parties[rank]
-        stepped = weights - job.options["learning_rate"] * _mean_gradient(own, weights, _batch(job, rank, number))
-        arrays, counts = ArrayRecord([stepped]), MetricRecord({"num-examples": len(own.ids)})
+        stepped = after_own_step(job, rank, number, message.content["arrays"].to_numpy_ndarrays()[0])
+        arrays, counts = ArrayRecord([stepped]), MetricRecord({"num-examples": len(job.parties[rank].ids)})
         return Message(content=RecordDict({"arrays": arrays, "metrics": counts}), reply_to=message)
 
     return app
 
 
-def _batch(job: Job, rank: int, number: int) -> Any:
-    """The first client takes a few of its rows, others in every round; all others take all of theirs."""
-    if rank:
-        return slice(None)
-    n_rows = len(job.parties[0].ids)
-    rng = np.random.default_rng([job.seed, number])
-    return rng.permutation(n_rows)[: max(1, min(n_rows, job.options["curious_batch"]))]
-
-
-def _mean_gradient(own: Held, weights: FloatArray, batch: Any) -> FloatArray:
-    rows, signs = own.cells[batch], 2.0 * np.asarray(own.labels)[batch] - 1.0
-    return np.asarray(rows.T @ (rows @ weights - signs) / len(rows))
-
-
 def record(job: Job) -> None:
-    names = [party.name for party in job.parties]
+    names, n_rounds = [party.name for party in job.parties], range(job.options["rounds"])
     rows = {party.name: len(party.ids) for party in job.parties}
-    rounds = job.options["rounds"]
-    models = [np.load(job.folder / f"model-{number}-0.npy") for number in range(rounds)]
+    models = [np.load(job.folder / f"model-{number}-0.npy") for number in n_rounds]
     models.append(np.load(job.folder / "model-last.npy"))
-    sent = {
-        name: [np.load(job.folder / f"sent-{number}-{rank}.npy") for number in range(rounds)]
-        for rank, name in enumerate(names)
-    }
+    secure = job.options["aggregation"] == SECURE
     with Recorder(
         job.folder / CAPTURE,
         {**dict.fromkeys(names, "active"), SERVER: "server"},
         protocol=f"flower {job.version}",
         truth=job.folder / TRUTH,
         family="horizontal-logistic",
-        rounds=rounds,
-        shuffled=(names[0],),
-        update="synchronised",
-        rate_decay=0.0,
-        dropouts=(),
-        approximation="taylor",
-        score_noise=0.0,
-        fraction_bits=FRACTION_BITS,
-        learning_rate=rate_of(len(names), sum(rows.values()), job.options["learning_rate"]),
+        **_facts(job, names, rows),
     ) as recorder:
         for party in job.parties:
             labels = np.asarray(party.labels)[:, None]
             recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
             recorder.record(party.name, "labels", labels, ids=party.ids)
             recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
-        record_rounds(recorder, rows, models, sent)
+        kept = {what: _kept(job, what) for what in ("sent", "masked") if what == "sent" or secure}
+        record_rounds(recorder, rows, models, kept["sent"], kept.get("masked"))
+
+
+def _kept(job: Job, what: str) -> dict[str, list[Any]]:
+    return {
+        party.name: [np.load(job.folder / f"{what}-{number}-{rank}.npy") for number in range(job.options["rounds"])]
+        for rank, party in enumerate(job.parties)
+    }
+
+
+def _facts(job: Job, names: list[str], rows: dict[str, int]) -> dict[str, Any]:
+    """Public: the loss, how it is averaged, and what SecAgg+ rounds."""
+    options = job.options
+    slope, target = SLOPES[options["model"]]
+    secure = options["aggregation"] == SECURE
+    weight, clipping, levels = options["max_weight"], flower_secagg.CLIPPING, flower_secagg.LEVELS
+    noise = secagg_noise(len(names), sum(rows.values()), weight, clipping, levels)
+    exact = {"score_noise": 0.0, "fraction_bits": FRACTION_BITS}
+    return {
+        "rounds": options["rounds"],
+        "shuffled": (names[0],),
+        "update": "synchronised",
+        "rate_decay": 0.0,
+        "dropouts": (),
+        "approximation": "taylor" if options["model"] == "linear" else None,
+        "learning_rate": options["learning_rate"],
+        "slope": slope,
+        "target": target,
+        "averaged_loss": True,
+        "secure_aggregation": secure,
+        **({"update_noise": noise} if secure else exact),
+    }
 
 
 if __name__ == "__main__":

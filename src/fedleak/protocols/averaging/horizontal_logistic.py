@@ -26,7 +26,8 @@ from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Run, Sink
-from fedleak.crypto.secure_aggregation import Words, opened_sum
+from fedleak.crypto.fixed_point import encode
+from fedleak.crypto.secure_aggregation import Words, decoded_total, opened_sum
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.averaging import vocabulary as averaging
 from fedleak.protocols.averaging.horizontal_training import (
@@ -59,6 +60,7 @@ class HorizontalLogistic(Protocol):
             averaging.ROUND_KEY,
             averaging.SEED_SHARES,
             averaging.MASKED_UPDATE,
+            averaging.SENT_WEIGHTS,
             averaging.SENDERS,
             averaging.CONFIRMED_SENDERS,
             averaging.OPENED_SHARES,
@@ -75,6 +77,7 @@ class HorizontalLogistic(Protocol):
             Capability.OWN_FEATURES,
             Capability.LABELS,
             Capability.TWO_CLASSES,
+            Capability.ALL_GRADIENTS,
         }
     )
 
@@ -105,6 +108,7 @@ class HorizontalLogistic(Protocol):
         own = averaging.HorizontalLogisticFacts(
             rounds=given.rounds,
             shuffled=given.shuffled,
+            secure_aggregation=given.secure_aggregation,
             update=given.update,
             rate_decay=given.rate_decay,
             dropouts=given.losses,
@@ -125,9 +129,14 @@ class HorizontalLogistic(Protocol):
             found |= {Capability.OWN_FEATURES, Capability.LABELS, Capability.TWO_CLASSES}
         if isinstance(settings, HorizontalLogisticSettings) and settings.recovery_threshold:
             found |= {Capability.SENDERS}
-            if any(party.role is Role.SERVER for party in parties if party.name in coalition):
+            if _has_server(parties, coalition):
                 found |= {Capability.OPENED_SHARES}
-        return found
+        plain = isinstance(settings, HorizontalLogisticSettings) and not settings.secure_aggregation
+        return found | {Capability.ALL_GRADIENTS} if plain and _has_server(parties, coalition) else found
+
+
+def _has_server(parties: tuple[PartyFacts, ...], coalition: tuple[str, ...]) -> bool:
+    return any(party.role is Role.SERVER for party in parties if party.name in coalition)
 
 
 def _known_rate(facts: Facts) -> float:
@@ -153,9 +162,9 @@ def _one_round(
     received = {}
     for member in members:
         if member.actor.name not in settings.lost_in(server.round):
-            update = Array(member.contribute(weights, rate))
-            payload = member.actor.send(averaging.MASKED_UPDATE, server, update)
-            received[member.actor.name] = np.asarray(payload.values, dtype=np.uint64)
+            update = member.contribute(weights, rate)
+            sends = member.send_masked if settings.secure_aggregation else partial(member.send_plain, weights)
+            received[member.actor.name] = sends(server, update)
     total = server.compute(averaging.AGGREGATE, received, open_sum)
     mean = server.publish(averaging.AGGREGATE, Array(total / len(received)))
     return weights - mean.values
@@ -181,7 +190,7 @@ class RowHolder(RowMember):
         labels = party.train.labels
         if labels is None or not np.isin(labels, (0, 1)).all():
             raise InputError(f"labels of {party.name} must be 0 or 1; set [data] positive to the class that is 1")
-        super().__init__(party, actor, labels, Masker(actor, settings.fraction_bits))
+        super().__init__(party, actor, labels, _masker(actor, settings))
         self._settings = settings
         self.signs: FloatArray = 2.0 * labels - 1.0
         self.recovering: RecoveringMasker | None = None
@@ -214,6 +223,16 @@ class RowHolder(RowMember):
         except PlaintextRangeError:
             self._check_course(sent, rate)
             raise
+
+    def send_masked(self, server: Actor, update: Words) -> Words:
+        payload = self.actor.send(averaging.MASKED_UPDATE, server, Array(update))
+        return np.asarray(payload.values, dtype=np.uint64)
+
+    def send_plain(self, weights: FloatArray, server: Actor, update: Words) -> Words:
+        """The weights after its own step, as averaging of whole models has it; the server takes the step off again."""
+        bits = self._settings.fraction_bits
+        sent = self.actor.send(averaging.SENT_WEIGHTS, server, Array(weights - decoded_total(update, bits)))
+        return encode(weights - np.asarray(sent.values, dtype=np.float64), bits).astype(np.uint64)
 
     def _check_course(self, update: FloatArray, rate: float) -> None:
         """Where updates grow from round to round, the rate is what to change: steps on the quadratic loss shrink the
@@ -249,6 +268,10 @@ class RowHolder(RowMember):
         rows = self.features[batch]
         gradient: FloatArray = rows.T @ (0.25 * (rows @ weights) - 0.5 * self.signs[batch])
         return gradient
+
+
+def _masker(actor: Actor, settings: HorizontalLogisticSettings) -> Masker:
+    return Masker(actor, settings.fraction_bits, active=settings.secure_aggregation)
 
 
 def utility(parties: Sequence[Party], weights: FloatArray) -> Usefulness:

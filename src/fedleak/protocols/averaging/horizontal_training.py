@@ -76,6 +76,9 @@ class HorizontalLogisticSettings(HorizontalSettings):
         choices=UPDATES,
         tells_less="other",
     )
+    secure_aggregation: bool = setting(
+        True, "mask the updates so that the server sees their sum only", tells_less="other"
+    )
     rate_decay: float = setting(0.0, "the rate of round t is learning_rate / (1 + rate_decay t)")
     recovery_threshold: int = setting(
         0, "parties that must send in a round for its sum to be opened; 0 deals no shares of seeds, and all must send"
@@ -92,6 +95,8 @@ class HorizontalLogisticSettings(HorizontalSettings):
         super().__post_init__()
         if self.recovery_threshold < 0:
             raise InputError(f"recovery_threshold must be 0 or more; got {self.recovery_threshold}")
+        if self.recovery_threshold and not self.secure_aggregation:
+            raise InputError("recovery_threshold must be 0 without secure_aggregation: there is no mask to take off")
         if self.colluders < 0:
             raise InputError(f"colluders must be 0 or more; got {self.colluders}")
         for lost in self.losses:

@@ -100,6 +100,7 @@ class HorizontalFacts(ProtocolFacts):
 
     rounds: int | None = None
     shuffled: tuple[str, ...] | None = None  # parties that deal their rows into batches anew in every round
+    secure_aggregation: bool | None = None  # the server sees the mean, and nobody's own part of it
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,10 @@ class HorizontalLogisticFacts(HorizontalFacts):
     confirm_senders: bool | None = None  # parties tell one another which list of senders they heard
     update_noise: float | None = None  # standard deviation of noise on each entry of an update
     shared_fraction: float | None = None  # share of an update's entries that are sent
+    # A row's gradient is slope * θx - target * y, for labels of -1 and 1; 1/4 and 1/2 where nothing else is said
+    slope: float | None = None
+    target: float | None = None
+    averaged_loss: bool | None = None  # parties step on their mean loss, and their rows weigh them in the mean
 
 
 @dataclass(frozen=True)
@@ -130,8 +135,6 @@ class HorizontalLinearFacts(HorizontalFacts):
     """Averaged models."""
 
     kind: ClassVar[str] = "horizontal-linear"
-
-    secure_aggregation: bool | None = None  # the server sees the mean of the weights only
 
 
 VOCABULARY = Vocabulary(

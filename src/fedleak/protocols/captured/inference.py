@@ -63,7 +63,7 @@ def _decryption_key(own: CoalitionHoldings, _: Facts) -> bool:
 def _all_gradients(own: CoalitionHoldings, facts: Facts) -> bool:
     outside = [party.name for party in facts.parties if party.role in DATA_ROLES and party.name not in own.members]
     opened = all(own.keeps(linear.GRADIENT_OF.of(name)) for name in outside) and own.gets(linear.ENCRYPTED_GRADIENT)
-    masked = facts.of(averaging.HorizontalLinearFacts).secure_aggregation
+    masked = facts.of(averaging.HorizontalFacts).secure_aggregation
     return opened or (masked is False and own.gets(averaging.SENT_WEIGHTS))
 
 
