@@ -90,7 +90,13 @@ def answered(values: np.ndarray, *up_to: Symmetry) -> SimpleNamespace:
 
 @pytest.mark.parametrize(
     ("up_to", "choices"),
-    [((), 1), ((Symmetry.GLOBAL_SIGN,), 2), ((Symmetry.COLUMN_ORDER,), 3), (tuple(Symmetry), 6)],
+    [
+        ((), 1),
+        ((Symmetry.GLOBAL_SIGN,), 2),
+        ((Symmetry.COLUMN_ORDER,), 3),
+        ((Symmetry.ROW_ORDER,), 3 * 2),
+        (tuple(Symmetry), 2 * 3 * 3 * 2),
+    ],
 )
 def test_an_answer_was_chosen_among_so_many(up_to, choices):
     assert symmetry_choices(answered(np.eye(3), *up_to)) == choices

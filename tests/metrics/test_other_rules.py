@@ -1,12 +1,15 @@
-"""Tables that follow the adversary's own columns by rules of their own: what goes together by chance is no leak."""
+"""What goes with own columns by chance is no leak; what is exact is one, in few rows as in many."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fedleak.core.adversary import Secret, SecretKind, members, together
+from fedleak.core.adversary import Secret, SecretKind, Symmetry, members, together
 from fedleak.core.attack import Guess, Status
+from fedleak.core.finding import Better, Score
 from fedleak.core.knowledge import Knowledge, KnownCells
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.blind import OwnRows, blind_answers
@@ -14,8 +17,11 @@ from fedleak.metrics.metric import Answered
 from fedleak.metrics.other_rules import OtherRules, spanned
 from fedleak.metrics.row_orders import measures
 from fedleak.metrics.row_signal import signal_of
+from fedleak.metrics.row_tests import row_tests
+from fedleak.trial.luck import luck_of
 
 FEATURES = Secret(SecretKind.FEATURES, "shop")
+NO_SCORE = Score("cells-recovered", 0.0, 0.0, Better.HIGHER, (0.0, 0.0), 1)
 N_ROWS, N_OWN, N_SEEDS = 100, 3, 60
 
 
@@ -101,3 +107,14 @@ def test_products_of_rows_are_expected_from_known_cells_and_own_rows():
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a+b", "c\\"), ("x\\+", "y"), ("+", "\\\\")])
 def test_parties_that_are_one_owner_are_told_apart_again(names):
     assert members(together(names)) == names
+
+
+@pytest.mark.parametrize("n_rows", [3, 6, 30])
+def test_a_table_recovered_to_the_last_cell_but_for_the_order_of_its_rows_is_a_leak(n_rows):
+    rng = np.random.default_rng(8)
+    true = rng.standard_normal((n_rows, 5))
+    found = answered(true[rng.permutation(n_rows)] + 1e-9, true, None)
+    tests = row_tests(replace(found, up_to=frozenset({Symmetry.ROW_ORDER})), NO_SCORE, rng=rng)
+    assert luck_of([tests]).is_none
+    other = answered(rng.standard_normal((n_rows, 5)), true, None)
+    assert not luck_of([row_tests(replace(other, up_to=frozenset({Symmetry.ROW_ORDER})), NO_SCORE, rng=rng)]).is_none

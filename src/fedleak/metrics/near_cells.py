@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import factorial, inf
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from fedleak.metrics.learnt_means import anybody_names, chance_as_near
 from fedleak.metrics.metric import Answered
 
 FEWEST_CELLS = 2
+MOST_COUNTED = 20  # rows whose orders are counted; of more, an order that is right is told by itself
 
 
 def cells_by_luck(answered: Answered) -> float:
@@ -38,7 +40,8 @@ def _chance(answered: Answered, part: slice, tried: BoolArray, scale: FloatArray
         enough = asked.sum() >= max(FEWEST_CELLS, told.sum() / 2)
         off = [_distance(named, true, scale, asked) for named in (cells, *constants)] if enough else [1.0, 0.0]
         chances.append(chance_as_near(off[0], min(off[1:])))
-    return min(1.0, symmetry_choices(answered) * float(np.mean(chances)))
+    chance = float(np.mean(chances))
+    return min(1.0, symmetry_choices(answered) * chance) if chance > 0 else chance
 
 
 def _distance(named: FloatArray, true: FloatArray, scale: FloatArray, asked: BoolArray) -> float:
@@ -83,7 +86,12 @@ def telling(answered: Answered) -> BoolArray:
     return found
 
 
-def symmetry_choices(answered: Answered) -> int:
+def symmetry_choices(answered: Answered) -> float:
     """Among how many answers alignment chose the nearest."""
     signs = 2 if Symmetry.GLOBAL_SIGN in answered.up_to else 1
-    return signs * (answered.truth.values.shape[-1] if Symmetry.COLUMN_ORDER in answered.up_to else 1)
+    columns = answered.truth.values.shape[-1] if Symmetry.COLUMN_ORDER in answered.up_to else 1
+    return signs * columns * (_orders(len(answered.truth.values)) if Symmetry.ROW_ORDER in answered.up_to else 1.0)
+
+
+def _orders(n_rows: int) -> float:
+    return float(factorial(n_rows)) if n_rows <= MOST_COUNTED else inf

@@ -54,6 +54,8 @@ def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> 
         tests.append(RowTest(None, "precision", pictures_by_luck(answered)))
     elif not answered.up_to & MATCHED or len(answered.truth.values) == 1:  # one row is matched to itself
         tests += _by_precision(answered, names)
+    elif Symmetry.ROTATION not in answered.up_to:  # of few rows, exact cells are no luck in any order of them
+        tests.append(RowTest(None, "precision", cells_by_luck(answered)))
     return tuple(tests)
 
 
