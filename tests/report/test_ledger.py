@@ -14,8 +14,8 @@ from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.finding import ColumnResult, Finding, Mode, Outcome, Severity, Theory
 from fedleak.core.report import Report
 from fedleak.report import json_format
-from fedleak.report.ledger import ledger
 from fedleak.report.ledger_words import lines_of
+from fedleak.report.shared_ledger import ledger
 
 SCENARIO = {"title": "shops", "seed": 1, "data": {"source": "customers.csv"}, "partition": {"by": "columns"}}
 

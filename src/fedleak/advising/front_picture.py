@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from fedleak.advising.advice import Advice, Point
-from fedleak.report.advised import Advised, AdvisedChange
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.pictures import Scale, rect, svg, text
+from fedleak.report.read_advice import Advised, AdvisedChange
 
 WIDTH, HEIGHT = 420.0, 260.0
 LEFT, RIGHT, TOP, BELOW = 64.0, 16.0, 20.0, 46.0

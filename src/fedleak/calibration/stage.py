@@ -25,6 +25,8 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 }
 # Of trees and networks, which learn nothing from fewer.
 GROWN = {"normal": (20, 100), "skewed": (20, 100), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
+# Of ciphers that are opened: a real one takes its time.
+OPENED = {"normal": (5, 20), "skewed": (20,), "correlated": (20,), "binary": (20,), "imbalanced-5": (100,)}
 
 
 @dataclass(frozen=True)

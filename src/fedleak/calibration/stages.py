@@ -17,7 +17,8 @@ from fedleak.calibration.layouts import (
     served,
 )
 from fedleak.calibration.network_stages import NETWORK_STAGES
-from fedleak.calibration.stage import GROWN, SIZES, Averaged, Boosted, Encrypted, Predicted, Stage, by, openly_boosted
+from fedleak.calibration.stage import OPENED, SIZES, Averaged, Encrypted, Predicted, Stage, by
+from fedleak.calibration.tree_stages import TREE_STAGES
 from fedleak.core.finding import Mode
 from fedleak.core.steps import Role
 from fedleak.defenses.inexact_sharing import GaussianNoise
@@ -25,12 +26,10 @@ from fedleak.protocols.alignment.entity_alignment import AlignmentSettings
 
 LOGISTIC, ARBITER = "vertical-logistic", "vertical-logistic-arbiter"
 ALIGNED = "entity-alignment"
-BOOSTED, OPEN = "secureboost", "plain-boosting"
 WITH_SERVICE: Mapping[str, object] = {"initialisation": "normal", "l2": 0.01, "loss": False, "prediction_service": True}
 BARE: Mapping[str, object] = {"cipher": "paillier", "blinding": "none", "key_bits": 1024, "loss": False}
 LACKING: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "dropouts": (f"{CLINIC}:3", f"{CLINIC}:5")}
 LIED_TO: Mapping[str, object] = {"recovery_threshold": 2, "colluders": 0, "confirm_senders": False}
-OPENED = {"normal": (5, 20), "skewed": (20,), "correlated": (20,), "binary": (20,), "imbalanced-5": (100,)}
 PEOPLE = {"normal": (20, 100), "binary": (20,)}  # whom a party has is a draw of its own, whatever the columns
 RARE = {"imbalanced-5": (200,), "imbalanced-1": (200,)}
 LABEL_ATTACKS = ("residual-sign", "own-weights", "minimum-norm-labels", "bounded-score-labels")
@@ -198,54 +197,6 @@ STAGES = (
         by(BANK),
     ),
     Stage(
-        "boosted trees",
-        ("histogram-decoding", "routing-intervals", "threshold-search", "threshold-search-printed"),
-        Vertical(BOOSTED, BANK, n_own=2, n_hidden=2),
-        Boosted({"enrolled_records": True}),
-        by(BANK, told=True),
-        sizes=GROWN,
-    ),
-    Stage(
-        "boosted trees, a bit a row",
-        ("reverse-sum",),
-        Vertical(BOOSTED, BANK, n_own=2, n_hidden=2),
-        Boosted(),
-        by(BANK, mode=Mode.ACTIVE),
-        sizes=GROWN,
-    ),
-    Stage(
-        "boosted trees in plaintext",
-        ("offered-intervals", "offered-thresholds"),
-        Vertical(OPEN, BANK, n_own=2, n_hidden=2),
-        openly_boosted,
-        by(BANK),
-        sizes=GROWN,
-    ),
-    Stage(
-        "labels behind boosted trees in plaintext",
-        ("sample-gradients",),
-        Vertical(OPEN, FINTECH, n_own=3, n_hidden=2),
-        openly_boosted,
-        by(FINTECH),
-        sizes=GROWN,
-    ),
-    Stage(
-        "labels behind boosted trees",
-        ("member-clustering",),
-        Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),
-        Boosted(),
-        by(FINTECH),
-        sizes=GROWN,
-    ),
-    Stage(
-        "labels under bare ciphertexts",
-        ("bare-ciphertexts",),
-        Vertical(BOOSTED, FINTECH, n_own=3, n_hidden=2),
-        Boosted({"cipher": "paillier", "blinding": "none", "key_bits": 1024}),
-        by(FINTECH),
-        sizes=OPENED,
-    ),
-    Stage(
         "scores under bare ciphertexts",
         ("unblinded-scores",),
         Vertical(ARBITER, BANK, n_own=4, n_hidden=2, helper=Role.ARBITER),
@@ -295,6 +246,7 @@ STAGES = (
         by(BANK),
         sizes=PEOPLE,
     ),
+    *TREE_STAGES,
     *NETWORK_STAGES,
 )
 

@@ -10,8 +10,8 @@ from fedleak.cli.console import plain_console
 from fedleak.cli.output import write_json
 from fedleak.core.errors import InputError
 from fedleak.door.reports import load_report
-from fedleak.report.ledger import ledger
 from fedleak.report.ledger_words import lines_of
+from fedleak.report.shared_ledger import ledger
 
 
 def ledger_command(sources: Sequence[Path], json: str | None) -> None:

@@ -17,7 +17,7 @@ from fedleak.core.version import __version__
 from fedleak.core.visible_text import visible
 
 if TYPE_CHECKING:
-    from fedleak.report.advised import Advised
+    from fedleak.report.read_advice import Advised
 
 # Imported one by one: a list of attacks needs nothing of the protocols.
 REGISTRIES = {

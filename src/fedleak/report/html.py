@@ -20,7 +20,6 @@ from markupsafe import Markup
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report, RunSummary
 from fedleak.core.visible_text import visible
-from fedleak.report.advised import Advised
 from fedleak.report.agreement import agreement, agreement_words
 from fedleak.report.cases import Case, Opponent, Silence, opponents, silences
 from fedleak.report.defense_effect import defenses, effects
@@ -32,6 +31,7 @@ from fedleak.report.model_beside_guess import honest_run, with_baseline
 from fedleak.report.numbers import MISSING, count, duration, figure, interval, metric_words, percent
 from fedleak.report.picture_grid import picture_grids
 from fedleak.report.pictures import exhibit_picture, exhibit_words, score_bar
+from fedleak.report.read_advice import Advised
 from fedleak.report.verdict import partner_sentence, statement
 from fedleak.report.wording import (
     MODE_MEANING,

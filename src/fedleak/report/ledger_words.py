@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fedleak.core.adversary import SecretKind
-from fedleak.report.ledger import Entry, Ledger
 from fedleak.report.numbers import count, percent
+from fedleak.report.shared_ledger import Entry, Ledger
 from fedleak.report.wording import joined, who
 
 MOST_NAMED = 8
