@@ -48,7 +48,7 @@ matrix: $(VENV)/.installed-dev
 supply: $(VENV)/.installed-dev
 	$(BIN)/python scripts/supply.py sbom
 	$(BIN)/python scripts/supply.py build
-	$(BIN)/python scripts/installed.py
+	$(BIN)/python scripts/clean_installs.py
 	$(BIN)/python scripts/advisories.py || [ $$? -eq 4 ]
 
 # Makes every framework's environment (gigabytes, minutes), and tries captures from installation to leak

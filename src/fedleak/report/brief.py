@@ -21,7 +21,15 @@ from fedleak.report.numbers import count, figure, metric_words, percent
 from fedleak.report.sureness import sure_in_short
 from fedleak.report.terminal import SEVERITY_STYLES, STYLES, TONE_STYLES
 from fedleak.report.verdict import Statement, statement
-from fedleak.report.wording import columns_words, is_captured, outcome_words, owned, share_learned, who
+from fedleak.report.wording import (
+    beyond_luck_words,
+    columns_words,
+    is_captured,
+    outcome_words,
+    owned,
+    share_learned,
+    who,
+)
 
 MOST_LINES = 20  # of a screen of 25, five are for where the files are
 MOST_ROWS = 7
@@ -106,6 +114,8 @@ def _amount(finding: Finding) -> str:
         return f"{percent(share)} recovered"
     if score is None:
         return outcome_words(finding)
+    if words := beyond_luck_words(finding):
+        return words
     value, blind = figure(score.metric, score.value), figure(score.metric, score.baseline)
     return f"{metric_words(score.metric)} {value} ({blind} blind)"
 

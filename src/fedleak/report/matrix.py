@@ -10,7 +10,7 @@ from fedleak.core.defended import by_aim
 from fedleak.core.finding import ColumnResult, Finding, Mode, Outcome
 from fedleak.report.cases import gravity
 from fedleak.report.numbers import figure, metric_words, percent
-from fedleak.report.wording import outcome_words, owner_words, share_learned, who
+from fedleak.report.wording import beyond_luck_words, outcome_words, owner_words, share_learned, who
 
 ORDER = (Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE, Outcome.UNCHECKED, Outcome.ERRORED)
 MOST_OF_IT = 0.5  # below, what luck would bring about says more
@@ -80,6 +80,8 @@ def learnt_words(finding: Finding) -> str:
     score = finding.score
     if score is None:
         return outcome_words(finding)
+    if words := beyond_luck_words(finding):
+        return words
     better, blind = figure(score.metric, score.value), figure(score.metric, score.baseline)
     return f"more than a guess: {metric_words(score.metric)} {better}, where a guess has {blind}"
 

@@ -60,8 +60,19 @@ def share_recovered(finding: Finding) -> float | None:
 def share_learned(finding: Finding) -> float | None:
     """The same where it says something: that 66 % of labels are right tells nothing where 95 % are alike."""
     score = _hit_score(finding)
-    ranked = finding.score is not None and finding.score.metric == AREA
-    return None if ranked and score is not None and score.gain <= 0 else share_recovered(finding)
+    return None if score is not None and score.gain <= 0 else share_recovered(finding)
+
+
+def beyond_luck_words(finding: Finding) -> str:
+    """What shows a leak whose main figure is no better than a blind answer's: its values go with the true ones, or come
+    nearer to them than luck explains. Empty where the figure says it itself."""
+    if finding.score is None or finding.score.gain > 0:
+        return ""
+    told = [column for column in finding.columns if column.leaks and column.correlation is not None]
+    if not told:
+        return "nearer to the truth, row by row, than luck explains"
+    best = max(told, key=lambda column: column.correlation or 0.0)
+    return f"values that go with the true ones (correlation {number(best.correlation)} in {best.column})"
 
 
 def _hit_score(finding: Finding) -> Score | None:
@@ -83,7 +94,7 @@ def leak_sentence(finding: Finding) -> str:
         clause = f"{subject} {'tell' if plural else 'tells'} {secret} apart: {_pairs(finding.score)}"
     elif share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
         clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
-        measured = measured_words(finding)
+        measured = beyond_luck_words(finding) or measured_words(finding)
         clause += f": {measured}" if measured else ""
     elif share >= RECOVERS_FROM:
         clause = f"{subject} {'recover' if plural else 'recovers'} {percent(share)} of {secret}{_beside(finding)}"
