@@ -126,20 +126,27 @@ def pictures(population: Population, latent: FloatArray, side: int) -> FloatArra
 @dataclass(frozen=True)
 class Horizontal:
     """Rows of a hospital, which is the adversary, and of a clinic, with shifts of its own; with ``lab`` also of a third
-    party outside. With a ``side``, rows are pictures of so many pixels a side."""
+    party outside. With ``by_server`` the adversary is the server alone, and the hospital's rows are hidden too. With a
+    ``side``, rows are pictures of so many pixels a side."""
 
     protocol: str
     width: int
     regression: bool
     lab: bool = False
+    by_server: bool = False
     side: int = 0
 
     def __call__(self, population: Population, n: int, settings: Settings, rng: Draw) -> Layout:
         nothing = np.zeros((n, 0))
-        mine = population.latent(np.zeros((N_OWN_ROWS, 0)), self.width, rng)
-        hospital = self._party(HOSPITAL, population, mine, rng, first=1000)
+
+        def draw_hospital(rng: Draw) -> Party:
+            theirs = population.latent(np.zeros((N_OWN_ROWS, 0)), self.width, rng)
+            return self._party(HOSPITAL, population, theirs, rng, first=1000)
+
+        own = draw_hospital(rng)
 
         def federation(latent: FloatArray, rng: Draw) -> Federation:
+            hospital = draw_hospital(rng) if self.by_server else own
             others = [self._party(CLINIC, population, latent, rng, first=0), _helper(HUB, Role.SERVER)]
             if self.lab:
                 theirs = population.latent(np.zeros((N_LAB_ROWS, 0)), self.width, rng)

@@ -147,7 +147,7 @@ STAGES = (
     Stage(
         "weights in plaintext",
         ("sent-products",),
-        Horizontal("horizontal-logistic", 4, regression=False),
+        Horizontal("horizontal-logistic", 4, regression=False, by_server=True),
         Averaged("horizontal-logistic", 8, 0.01, {"secure_aggregation": False}),
         by(HUB),
     ),
