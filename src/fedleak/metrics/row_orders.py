@@ -71,9 +71,9 @@ def _beyond(signal: Signal, own: FloatArray, least: FloatArray, rng: np.random.G
     answers = tuple(unexplained(answer, own) for answer in signal.answers)
     left = replace(signal, true=unexplained(signal.true, own), answers=answers)
     value = mean_of([correlations(answer, left.true, left.counted) for answer in answers])
-    orders = [rng.permutation(len(left.true)) for _ in range(_n_orders(left.true))]
-    tables = [unexplained(answers[number % len(answers)][order], own) for number, order in enumerate(orders)]
-    drawn = _stacked([correlations(table, left.true, left.counted)[None] for table in tables], len(value))
+    moved = (rng.permutation(answers[number % len(answers)]) for number in range(FEWEST_ORDERS))
+    tables = _batched((unexplained(one, own) for one in moved), max(1, BLOCK // max(left.true.size, 1)))
+    drawn = _stacked([correlations(np.array(block), left.true, left.counted) for block in tables], len(value))
     blinds = [rest for blind in signal.blinds if (rest := unexplained(blind, own)).std() > EXPLAINED * blind.std()]
     best = np.max([np.zeros(len(value)), *(correlations(one, left.true, left.counted) for one in blinds)], axis=0)
     beside = _beside([_ahead(left, blind) for blind in blinds], len(value))
