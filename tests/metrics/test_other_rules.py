@@ -68,17 +68,19 @@ def test_what_is_right_is_found_though_own_columns_explain_most_of_it():
 def test_flags_stay_flags_and_what_is_open_stays_open():
     rng = np.random.default_rng(5)
     own = spanned(rng.standard_normal((40, 2)))
-    answer = np.column_stack([rng.random(40) < 0.3, rng.standard_normal(40)]).astype(float)
+    answer = np.column_stack([rng.random(40) < 0.3, rng.standard_normal(40)]) + 1e-9 * rng.standard_normal((40, 2))
     answer[::7] = np.nan
     drawn = OtherRules(answer, own).draw(rng)
     assert (np.isnan(drawn) == np.isnan(answer)).all()
+    flags = OtherRules(np.repeat(answer, 8, axis=0), spanned(rng.standard_normal((320, 2)))).draw(rng)[:, 0]
+    assert np.nanmax(np.abs(flags - np.rint(flags))) < 1e-6, "in many rows too"
     assert sorted(drawn[~np.isnan(drawn[:, 0]), 0]) == sorted(answer[~np.isnan(answer[:, 0]), 0])
     assert (drawn[:, 0] != answer[:, 0]).sum() > np.isnan(answer[:, 0]).sum(), "in other rows"
 
 
 def test_a_turned_rule_is_as_strong_as_the_answers_own():
     rng = np.random.default_rng(6)
-    own = spanned(rng.standard_normal((50, 3)))
+    own = spanned(rng.standard_normal((300, 3)))
     answer = own @ np.array([[3.0], [0.0], [4.0]]) + 2.0
     drawn = OtherRules(answer, own).draw(rng)
     assert np.linalg.norm(own.T @ (drawn - 2.0)) == pytest.approx(5.0)

@@ -14,6 +14,8 @@ from fedleak.metrics.blind_fits import standardised_columns
 
 MAX_DIRECTIONS = 60  # of what own columns span; of pictures, those that most goes along
 NEGLIGIBLE = 1e-9
+FEW_ROWS = 200
+COARSE = 1e-6  # of a column's range: a flag that was solved for is one but for the last digits
 
 
 def spanned(beside: FloatArray) -> FloatArray | None:
@@ -53,14 +55,18 @@ class OtherRules:
     def draw(self, rng: np.random.Generator) -> FloatArray:
         turned = _orthogonal(self._own.shape[1], rng) @ self._slopes
         drawn = self._means + self._own @ turned + self._rest[rng.permutation(len(self._rest))]
-        for column in self._few:  # a flag stays a flag: as many rows as before have each value
+        for column in self._few:  # the same values in other rows: a flag stays a flag
             told = self._told[:, column]
             drawn[told, column] = _in_order_of(drawn[told, column], self._ordered[column], rng)
         return np.where(self._told, drawn, np.nan)
 
 
 def _recur(values: FloatArray) -> bool:
-    return len(np.unique(values)) < len(values)
+    """Whether values matter one by one: of few rows always; of many where they are flags or codes, to some digits."""
+    if len(values) <= FEW_ROWS:
+        return True
+    rounded = np.rint((values - values.min()) / (max(float(np.ptp(values)), 1e-300) * COARSE))
+    return len(np.unique(rounded)) <= len(values) / 2
 
 
 def _in_order_of(values: FloatArray, ordered: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -59,7 +59,7 @@ def measures(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generato
     best = np.max([np.zeros(len(value)), *(found for _, found in own)], axis=0)
     ahead = [_ahead(signal, blind) for blind in signal.blinds]
     yield Measured("correlation", value, drawn, value - best, *_beside(ahead, len(value)), least, needs_gain=False)
-    if signal.own is not None and not up_to:
+    if signal.own is not None and not up_to and counted.all():  # known cells would stand in what is left of others
         yield _beyond(signal, signal.own, least, rng)
     if signal.margin is not None:
         yield _hits(signal, signal.margin, tables, least)
