@@ -94,19 +94,10 @@ def test_a_capture_without_its_truth_is_not_kept(fake):
     assert not out.exists()
 
 
-def test_an_interrupted_installation_leaves_no_environment_and_no_process(tmp_path):
-    """Ctrl-C while pip works: what it made goes, and the next capture begins anew."""
-    home, recipe = tmp_path / "home", recipe_of("xgboost")
-    waits = f"echo $$ > {tmp_path}/child; exec sleep 600"
-    makes = f"mkdir -p $3/bin; printf '#!/bin/sh\\n{waits}\\n' > $3/bin/python; chmod +x $3/bin/python"
-    python = script(tmp_path / "python", f'if [ "$1" = -c ]; then echo 3.11.7; else {makes}; fi')
+def interrupt(words: list[str], tmp_path: Path, **told: str) -> None:
+    """Ctrl-C once the capture has started somebody, whose id is then in a file: it says so, and nobody is left."""
     command = [sys.executable, "-m", "fedleak", "capture", "xgboost", "--data", "sklearn:iris", "--task", "multiclass"]
-    child = subprocess.Popen(
-        [*command, "--python", str(python), "--out", str(tmp_path / "out")],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, HOME: str(home)},
-    )
+    child = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True, env={**os.environ, **told})
     try:
         for _ in range(600):
             if (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip():
@@ -119,6 +110,15 @@ def test_an_interrupted_installation_leaves_no_environment_and_no_process(tmp_pa
     assert child.returncode == 130
     assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
     assert gone(int((tmp_path / "child").read_text()))
+
+
+def test_an_interrupted_installation_leaves_no_environment_and_no_process(tmp_path):
+    """Ctrl-C while pip works: what it made goes, and the next capture begins anew."""
+    home, recipe = tmp_path / "home", recipe_of("xgboost")
+    waits = f"echo $$ > {tmp_path}/child; exec sleep 600"
+    makes = f"mkdir -p $3/bin; printf '#!/bin/sh\\n{waits}\\n' > $3/bin/python; chmod +x $3/bin/python"
+    python = script(tmp_path / "python", f'if [ "$1" = -c ]; then echo 3.11.7; else {makes}; fi')
+    interrupt(["--python", str(python), "--out", str(tmp_path / "out")], tmp_path, **{HOME: str(home)})
     assert not (home / recipe.environment).exists()
     assert not (tmp_path / "out").exists()
 
@@ -133,20 +133,7 @@ def test_a_training_that_does_not_end_is_ended_with_what_it_started(fake, tmp_pa
 
 def test_an_interrupted_capture_leaves_no_process_and_no_folder(fake, tmp_path):
     out = fake(f"sleep 600 & echo $! > {tmp_path}/child; wait")
-    command = [sys.executable, "-m", "fedleak", "capture", "xgboost", "--data", "sklearn:iris", "--task", "multiclass"]
-    child = subprocess.Popen([*command, "--out", str(out)], stderr=subprocess.PIPE, text=True, env=os.environ)
-    try:
-        for _ in range(600):
-            if (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip():
-                break
-            time.sleep(0.1)
-        child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=60)
-    finally:
-        child.kill()
-    assert child.returncode == 130
-    assert said.strip().splitlines()[-1].startswith("fedleak: interrupted")
-    assert gone(int((tmp_path / "child").read_text()))
+    interrupt(["--out", str(out)], tmp_path)
     assert not out.exists()
 
 

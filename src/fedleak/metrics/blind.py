@@ -18,7 +18,7 @@ from fedleak.core.payload import Table
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics.alignment import OF_OWN_CELLS, places
 from fedleak.metrics.blind_fits import fitted_tables
-from fedleak.metrics.blind_products import expected_products, rows_of_columns
+from fedleak.metrics.blind_products import expected_products, known_cells, rows_of_columns
 
 # Whatever the column: nothing, one half, all of it; the mean of a standardised column is the first.
 ANYBODYS = (0.0, 0.5, -0.5, 1.0, -1.0)
@@ -137,12 +137,7 @@ def known_table(secret: Secret, values: SecretValues, knowledge: Knowledge) -> F
     """The victim's rows as they are known beforehand, flat; NaN where they are not."""
     if secret.kind is SecretKind.LABELS:
         return knowledge.labels_of(secret.owner, values.ids)[:, None]
-    table = np.full(flat_rows(values.values).shape, np.nan)
-    for known in knowledge.cells:
-        if known.owner == secret.owner:
-            rows = places(known.ids, values.ids)
-            table[rows[rows >= 0], known.columns[rows >= 0]] = known.values[rows >= 0]
-    return table
+    return known_cells(knowledge, secret.owner, values.ids, int(np.prod(values.cell_shape)))
 
 
 def _constants(

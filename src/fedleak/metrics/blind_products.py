@@ -47,11 +47,16 @@ def _known(secret: Secret, people: IntArray, knowledge: Knowledge) -> FloatArray
     """The owners' columns side by side, as far as a cell of them is known; NaN elsewhere."""
     blocks = [np.empty((len(people), 0))]
     for owner in members(secret.owner):
-        cells = [known for known in knowledge.cells if known.owner == owner and len(known.columns)]
-        width = max((int(known.columns.max()) + 1 for known in cells), default=0)
-        block = np.full((len(people), width), np.nan)
-        for known in cells:
-            rows = places(known.ids, people)
-            block[rows[rows >= 0], known.columns[rows >= 0]] = known.values[rows >= 0]
-        blocks.append(block)
+        columns = [known.columns.max(initial=-1) for known in knowledge.cells if known.owner == owner]
+        blocks.append(known_cells(knowledge, owner, people, int(max(columns, default=-1)) + 1))
     return np.hstack(blocks)
+
+
+def known_cells(knowledge: Knowledge, owner: str, ids: IntArray, width: int) -> FloatArray:
+    """(rows, width): the owner's cells as they are known beforehand, flat; NaN where they are not."""
+    table = np.full((len(ids), width), np.nan)
+    for known in knowledge.cells:
+        if known.owner == owner:
+            rows = places(known.ids, ids)
+            table[rows[rows >= 0], known.columns[rows >= 0]] = known.values[rows >= 0]
+    return table
