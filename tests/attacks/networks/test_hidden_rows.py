@@ -55,3 +55,18 @@ def test_a_kink_without_zeros_is_told():
     found = solved_batch(gradient_of(network, np.random.default_rng(0).random((2, 6)), np.array([0, 1])), None)
     assert found.hidden is None
     assert "kinks" in found.why
+
+
+def test_in_single_precision_residuals_are_of_the_size_of_rounding_and_errors_as_expected():
+    rng = np.random.default_rng(7)
+    network = network_of(("linear 96", "activation sigmoid", "linear 4"), seed=5, width=60)
+    rows, labels = rng.random((8, 60)), np.array([0, 0, 0, 1, 1, 2, 3, 3])
+    exact = gradient_of(network, rows, labels)
+    single = {name: value.astype(np.float32).astype(np.float64) for name, value in exact.values.items()}
+    found = solved_batch(ClientGradient(0, network, single, 2.0**-24, None, 8), rng)
+    off = np.abs(found.hidden.rows[:, None] - rows[None])
+    error = np.sqrt((off**2).mean(axis=2).min(axis=1))
+    assert found.fits
+    assert found.hidden.misfit < 2.0
+    assert (error < 4 * found.hidden.deviation).all()
+    assert error.max() > found.hidden.deviation.min() / 20

@@ -13,10 +13,11 @@ import numpy as np
 
 from fedleak.attacks.networks.client_gradients import ClientGradient
 from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
-from fedleak.attacks.networks.hidden_rows import Equations, HiddenRows, equations_of, solved, start_from
+from fedleak.attacks.networks.hidden_rows import HiddenRows, solved
 from fedleak.attacks.networks.kinked_rows import kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
+from fedleak.attacks.networks.row_equations import Equations, equations_of, start_from
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
 from fedleak.models.layered_torch import outputs_of
@@ -85,7 +86,7 @@ def _by_zeros(equations: Equations, gradient: FloatArray, rng: np.random.Generat
     told = counts if found.confirmed.all() else None
     if not why and hidden.misfit > FITS:
         why = "gradients of later layers do not fit the rows to rounding"
-    error = _expected_error(equations, hidden)
+    error = _expected_error(hidden)
     return SolvedBatch(why, equations.factors, told, hidden, error, 1 + int(found.confirmed.all()))
 
 
@@ -110,7 +111,7 @@ def _tried(equations: Equations, counts: LabelCounts, seen: ClientGradient, rng:
             agreeing = max(2, agreeing)  # a single row has no unknown left
             break
     why = "" if found[0].misfit <= FITS else "no start fits the gradient to rounding: labels, or the search"
-    error = _expected_error(equations, found[0])
+    error = _expected_error(found[0])
     return SolvedBatch(why, equations.factors, counts, found[0], error, agreeing)
 
 
@@ -135,9 +136,6 @@ def _differ(one: HiddenRows, other: HiddenRows) -> float:
     return float(np.sqrt(far[linear_sum_assignment(far)].max()) / _spread(one.rows))
 
 
-def _expected_error(equations: Equations, found: HiddenRows) -> FloatArray:
-    """Rows are 1/K (errors) pseudo-inverted on the gradient: its noise comes through the pseudo-inverse."""
-    weighted = found.errors / equations.factors.noise / len(found.errors)
-    through = np.linalg.pinv(weighted.T)
-    deviation = np.sqrt((through**2).sum(axis=1) * max(1.0, found.misfit))
-    return np.asarray(deviation / _spread(found.rows))
+def _expected_error(found: HiddenRows) -> FloatArray:
+    """Relative to the spread of the rows; a misfit says by how much more than rounding the gradient is off."""
+    return np.asarray(found.deviation * np.sqrt(max(1.0, found.misfit)) / _spread(found.rows))

@@ -133,6 +133,20 @@ def squared_error(problem: Problem, found: FloatArray) -> float:
 
 def hidden_error(problem: Problem, batch: SolvedBatch) -> float | None:
     """The largest error of any number into the first fully connected layer."""
+    found = _paired(problem, batch)
+    return None if found is None else float(np.abs(found[0] - found[1]).max())
+
+
+def hidden_relative_error(problem: Problem, batch: SolvedBatch) -> float | None:
+    """Of the row that is worst: the length of its error over its own."""
+    found = _paired(problem, batch)
+    if found is None:
+        return None
+    return float((np.linalg.norm(found[0] - found[1], axis=1) / np.linalg.norm(found[1], axis=1)).max())
+
+
+def _paired(problem: Problem, batch: SolvedBatch) -> tuple[FloatArray, FloatArray] | None:
+    """Rows found and true ones, in the order that fits best."""
     from scipy.optimize import linear_sum_assignment
 
     if batch.hidden is None:
@@ -141,7 +155,7 @@ def hidden_error(problem: Problem, batch: SolvedBatch) -> float | None:
     true = outputs_of(network, problem.inputs, stop=network.first_linear).reshape(len(rows), -1)
     far = ((rows[:, None] - true[None]) ** 2).mean(axis=2)
     mine, theirs = linear_sum_assignment(far)
-    return float(np.abs(rows[mine] - true[theirs]).max())
+    return rows[mine], np.asarray(true[theirs], np.float64)
 
 
 def figures_of(case: GradientCase, seed: int, work: int) -> Figures:
@@ -152,6 +166,7 @@ def figures_of(case: GradientCase, seed: int, work: int) -> Figures:
     return {
         "psnr": float(decibels(squared_error(problem, found.inputs))),
         "h_error": hidden_error(problem, found.batch),
+        "h_relative_error": hidden_relative_error(problem, found.batch),
         "label_counts_exact": float(counts is not None and bool((counts.counts == true_counts).all())),
         "solved": float(found.batch.fits),
         "cpu_seconds": found.cpu_seconds,
