@@ -18,7 +18,7 @@ from fedleak.attacks.networks.row_equations import Equations
 from fedleak.attacks.networks.sparse_errors import SparseErrors, sparse_errors
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value
 
-MOST_STARTS = 16_384
+MOST_STARTS = 1_024
 CONFIRMED = 1e-2  # of d_k's length: what the network's own error at the row may differ in
 BLANK = 1e-6  # of a row's length: a last entry so small fixes no factor
 

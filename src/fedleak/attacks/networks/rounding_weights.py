@@ -15,6 +15,7 @@ from fedleak.attacks.networks.row_equations import Equations, free_directions, r
 from fedleak.core.arrays import FloatArray
 
 CARRIED = 8.0  # roundings that an error d_k has gathered on its way back
+FAINT = 1e-16  # of the largest variance: the least that one is taken for
 
 
 class EvenWeights:
@@ -51,7 +52,9 @@ class UnitWeights:
         at, n_rows = equations.through(mixes, labels), len(mixes)
         self.off_basis = off_basis(equations, at.errors[0])
         self.free, self.unity = np.eye(n_rows), self._unity(equations)
-        self._first = np.linalg.inv(np.linalg.cholesky(self._covariances(equations, at, mixes)))
+        values, vectors = np.linalg.eigh(self._covariances(equations, at, mixes))
+        least = (equations.factors.noise**2)[:, None]
+        self._first = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(values, least))[:, :, None]
         seen = residuals(equations, at, mixes)
         self._later = [_later(equations, at, place, seen[place]) for place in range(1, len(equations.blocks))]
 
@@ -59,7 +62,8 @@ class UnitWeights:
         if equations.ones is None:
             return None
         outside = max(1 - float(equations.ones @ equations.ones), equations.epsilon)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(self.off_basis * outside)))
+        values, vectors = np.linalg.eigh(self.off_basis * outside)
+        return np.asarray(vectors.T / np.sqrt(np.maximum(values, FAINT * values[-1]))[:, None])
 
     def _covariances(self, equations: Equations, at: Passed, mixes: FloatArray) -> FloatArray:
         """(units, K, K): of each unit's equations."""
