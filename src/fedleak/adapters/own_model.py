@@ -22,6 +22,7 @@ from fedleak.adapters.linear_pipeline import linear_pipeline
 from fedleak.adapters.model_table import ModelTable, table_of
 from fedleak.auditing.planner import plan
 from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, nearest_or_list
@@ -31,7 +32,6 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import RunKey
-from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models.convert import black_box, convert, is_torch_module, of_frame
 from fedleak.models.interpret import interpret
@@ -91,7 +91,7 @@ def audit_model(
     )
     key = None if run_key is None else RunKey.from_text(run_key)
     protocol = VerticalPrediction(asked.served)
-    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)
+    audit = Audit(scenario, planned, in_memory, Silent(), protocol=protocol, run_key=key)
     audit.run()
     return audit.report(command=f'audit_model(..., seed={seed}, run_key="{audit.run_key}")')
 

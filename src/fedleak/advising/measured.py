@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fedleak.advising.worth import SERVED_SHARE, Worth, worth_of
-from fedleak.auditing.planner import PlannedRun, plan_audit
-from fedleak.auditing.runner import Audit, under_ideal_cipher
+from fedleak.auditing.planner import PlannedRun, plan_audit, under_ideal_cipher
+from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import Scenario
 from fedleak.core.attack import Verdict
 from fedleak.core.conclusion import ANSWERED, contradicts_theory
@@ -115,7 +116,7 @@ class Bench:
         audit = Audit(
             scenario,
             runs,
-            lambda _: MemorySink(),
+            in_memory,
             Silent(),
             run_key=self.key,
             jobs=self.jobs,

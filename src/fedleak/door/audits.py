@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 from fedleak.auditing.budget import budget_seconds
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.kept import digest_of
-from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit, SinkFactory
+from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
@@ -157,11 +157,10 @@ def carry_out(
     made = [] if out is None else make_folders(out, kept)
     try:
         with _keeping(out, redact=order.redact) as journal:
-            sinks = _sinks(kept, keep_keys=order.keep_keys)
             audit = Audit(
                 planned.scenario,
                 planned.runs,
-                sinks,
+                _Sinks(kept, order.keep_keys),
                 progress,
                 run_key=key,
                 jobs=order.jobs,
@@ -273,11 +272,15 @@ def progress_of(wanted: Progress | Callable[[str], None] | None) -> Progress:
     return wanted if isinstance(wanted, Progress) else Told(wanted)
 
 
-def _sinks(folder: Path | None, *, keep_keys: bool) -> SinkFactory:
-    def sink_for(name: str) -> Sink:
-        if folder is None:
-            return MemorySink()
-        stored = DiskSink(folder / name, overwrite=True)
-        return stored if keep_keys else WithheldKeys(stored)
+@dataclass(frozen=True)
+class _Sinks:
+    """A place on the disk for each run, or in memory; a process beside this one gets it as well."""
 
-    return sink_for
+    folder: Path | None
+    keep_keys: bool
+
+    def __call__(self, name: str) -> Sink:
+        if self.folder is None:
+            return MemorySink()
+        stored = DiskSink(self.folder / name, overwrite=True)
+        return stored if self.keep_keys else WithheldKeys(stored)
