@@ -20,7 +20,8 @@ from fedleak.attacks.boosting.sample_gradients import SampleGradients
 from fedleak.attacks.networks.embedding_gram import EmbeddingGram
 from fedleak.attacks.networks.gradient_factoring import GradientFactoring
 from fedleak.attacks.networks.gradient_labels import GradientClustering
-from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
+from fedleak.attacks.residuals.unblinded_exchange import UnblindedScores
+from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.core.adversary import Secret, SecretKind, together
 from fedleak.core.errors import MissingFromViewError, RunError
 from fedleak.core.view import View
