@@ -24,6 +24,7 @@ from fedleak.auditing.planner import plan
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
+from fedleak.auditing.served_file import LEAST_ROWS
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, nearest_or_list
 from fedleak.core.payload import ModelSpec
@@ -39,7 +40,7 @@ from fedleak.models.model import Model
 from fedleak.models.model_files import read_model_file
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.tree_models import TreeOutput
-from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.protocols.prediction.served_model import SERVED_AS, PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.trial.progress import Silent
 
@@ -47,15 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACTIVE, PASSIVE = "label holder", "partner"
-SERVED_AS = {
-    "linear": "logistic",
-    "tree": "tree",
-    "forest": "forest",
-    "network": "network",
-    "boosted": "boosted",
-    "opaque": "opaque",
-}
-LEAST_ROWS = 20  # whose ranges are not much of a clue to the value of one of them
+
 EXAMPLE_ROWS = 50  # that a model is tried on before anything runs
 
 

@@ -37,6 +37,10 @@ TASK_WORDS: Mapping[TaskName, str] = {
     "multiclass": "several classes",
     "regression": "numbers",
 }
+SEES_PREDICTIONS = (
+    "who holds the labels sees the predictions, so this asks what our side learns of partners' columns; "
+    "--labels partner asks what a partner learns of ours"
+)
 HOW_TO_USE = {Nature.DATE: "give it as a number of days to have it audited"}
 
 
@@ -45,6 +49,7 @@ class Wishes:
     """As on the command line. ``mine`` and ``partners``: columns with commas, behind a name and = if it shall have one.
     ``settings``: KEY=VALUE, for any key of a scenario's tables of the data and of the federation."""
 
+    table: str | None = None  # where a model file is audited: the rows that it predicts
     target: str | None = None
     mine: str | None = None
     partners: tuple[str, ...] = ()
@@ -56,7 +61,12 @@ class Wishes:
     @property
     def words(self) -> list[str]:
         """The options that say this."""
-        given = [("--target", self.target), ("--mine", self.mine), *(("--partner", text) for text in self.partners)]
+        given = [
+            ("--table", self.table),
+            ("--target", self.target),
+            ("--mine", self.mine),
+            *(("--partner", text) for text in self.partners),
+        ]
         given += [("--labels", self.labels), ("--phase", self.phase), ("--protocol", self.protocol)]
         given += [("--set", text) for text in self.settings]
         unsaid = {("--labels", "mine"), ("--phase", "train")}
@@ -71,9 +81,11 @@ class Draft:
 
 def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows: bool = False) -> Draft:
     """Relative paths start at ``folder``. ``all_rows``: who decides how many are audited comes later."""
+    if wishes.table is not None:
+        raise InputError(f"--table must go with a model file, whose rows it names; got {source}, a table itself")
     table = load(source, target=wishes.target, folder=folder)
     found = {column.name: column for column in survey(table)}
-    target = _target(table, found)
+    target = target_of(table, found)
     holdings = holdings_of(wishes, table.names)
     used = {party: [name for name in names if found[name].is_usable] for party, names in holdings.items()}
     _check_somebody_holds_something(holdings, used, found)
@@ -85,17 +97,22 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
         "title": f"{Path(source).name}: {' and '.join(holdings)}",
         **settings_in(wishes.settings),
     }
+    holder = label_holder(holdings, wishes)
     options = FrameOptions(
         target=target.name,
         parties=used,
-        labels=next(iter(holdings)) if wishes.labels == "mine" else list(holdings)[1],
+        labels=holder,
         protocol=protocol.name,
-        adversaries=_curious(list(holdings)[1:], protocol),
+        adversaries=_curious(list(holdings)[1:], holder, protocol),
         settings=decided,
     )
     scenario = read_scenario(raw_scenario(table.n_rows, options, source))
     remarks = _remarks(scenario, table, found, holdings, wishes)
     return Draft(replace(scenario, folder=folder), tuple(remarks))
+
+
+def label_holder(holdings: Mapping[str, object], wishes: Wishes) -> str:
+    return list(holdings)[0 if wishes.labels == "mine" else 1]
 
 
 def draft_text(draft: Draft, beside: Path) -> str:
@@ -112,7 +129,7 @@ def placed_beside(scenario: Scenario, folder: Path) -> Scenario:
     return replace(scenario, data=replace(data, source=Path(place).as_posix()))
 
 
-def _target(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
+def target_of(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
     if table.target is None:
         raise InputError(f"--target must name the column of labels; {table.source} has {listed(table.names)}")
     target = found[table.target.name]
@@ -215,7 +232,10 @@ def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy
     return "keep" if protocol.name == "secureboost" else "mean"
 
 
-def _curious(partners: Sequence[str], protocol: type[Protocol]) -> list[str]:
+def _curious(partners: Sequence[str], holder: str, protocol: type[Protocol]) -> list[str]:
+    """Every partner; of predictions whoever gets them, for nobody else sees anything."""
+    if protocol.name == "vertical-prediction":
+        return [holder]
     return [*partners, *(role.value for role in sorted(protocol.roles - DATA_ROLES))]
 
 
@@ -241,8 +261,8 @@ def _remarks(
     if nobodys:
         yield f"left out, for nobody holds it: {', '.join(nobodys)}"
     yield from _about_missing(scenario, [column for name, column in found.items() if name not in data.drop])
-    if wishes.phase == "predict" and wishes.labels == "mine":
-        yield "who holds the labels alone sees predictions; --labels partner shows what it learns of your columns"
+    if scenario.protocol == "vertical-prediction" and wishes.labels == "mine":
+        yield SEES_PREDICTIONS
     curious = ", ".join(party for adversary in scenario.adversaries for party in adversary.parties)
     yield f"protocol: {scenario.protocol}; curious: {curious}"
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice, remedies
+from fedleak.auditing.data_digest import data_digests
 from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import (
@@ -96,6 +97,7 @@ class Audit:
         self._kept = kept or Kept()
         self._deadline = deadline
         self._reduced = reduced
+        self._digests = data_digests(scenario, runs)
         self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
 
     @property
@@ -147,6 +149,7 @@ class Audit:
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
+                **self._digests,
                 **self._brought(),
             ),
             runs=tuple(summary for _, summary in sorted(self._kept.summaries.items())),

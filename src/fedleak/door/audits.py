@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from fedleak.auditing.budget import budget_seconds
+from fedleak.auditing.data_digest import digest_of
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
-from fedleak.auditing.kept import digest_of
 from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
