@@ -91,7 +91,9 @@ def _check_rows(model: Model, table: RawTable) -> None:
     columns = {column.name: column for column in table.columns}
     for name in model.columns:
         if name not in columns:
-            nameless = "" if name != "x0" else "; a model fitted without names has x0, x1, ..., in order: name columns so"
+            nameless = (
+                "" if name != "x0" else "; a model fitted without names has x0, x1, ..., in order: name columns so"
+            )
             raise InputError(
                 f"--table must have a column of the name of each input; the model takes {name!r}"
                 f"{nearest_or_list(name, table.names)}{nameless}"

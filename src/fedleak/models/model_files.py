@@ -42,7 +42,10 @@ def read_model_file(path: Path) -> Model:
         raise FileFormatError(f"{path} must be at most {MAX_FILE_BYTES:,} bytes")
     readers = {OBJECT: from_xgboost, FIRST_LINE[:1]: from_lightgbm}
     if start[:1] not in readers or (start[:1] == FIRST_LINE[:1] and start != FIRST_LINE):
-        pickled = " (it looks like a pickle, which could run anything: load it yourself, in Python, and give the object to fedleak.audit_model)"
+        pickled = (
+            " (it looks like a pickle, which could run anything: load it yourself, in Python, and give the object to "
+            "fedleak.audit_model)"
+        )
         raise FileFormatError(
             f"{path} must be a model saved by fedleak, by XGBoost as .json or .ubj, or by LightGBM as text"
             f"{pickled if start.startswith(PICKLE) else ''}"
