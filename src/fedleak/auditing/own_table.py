@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fedleak.auditing.changed_scenario import settings_in
 from fedleak.auditing.frames import FrameOptions, raw_scenario
-from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.scenario import PartitionSpec, Scenario
 from fedleak.auditing.scenario_file import read_scenario
 from fedleak.auditing.scenario_text import scenario_text
 from fedleak.core.errors import InputError, listed, nearest_or_list
@@ -25,6 +25,7 @@ from fedleak.protocols import PROTOCOLS
 
 OURS, PARTNER = "our side", "partner"
 MOST_ROWS = 400  # under real encryption every row costs; how a batch leaks does not depend on how many there are
+LEAST_ROWS = 10
 MOST_CLASSES = 10  # more whole numbers than that are amounts
 PHASES = ("train", "predict")
 TRAINED_BY: Mapping[TaskName, str] = {
@@ -84,6 +85,8 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
     if wishes.table is not None:
         raise InputError(f"--table must go with a model file, whose rows it names; got {source}, a table itself")
     table = load(source, target=wishes.target, folder=folder)
+    if table.n_rows < LEAST_ROWS:
+        raise InputError(f"a table must have {LEAST_ROWS} rows or more, or luck cannot be told; got {table.n_rows}")
     found = {column.name: column for column in survey(table)}
     target = target_of(table, found)
     holdings = holdings_of(wishes, table.names)
@@ -94,6 +97,7 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
     decided = {
         **_data_settings(table, found, used, task, protocol),
         **({} if all_rows or table.n_rows <= MOST_ROWS else {"max_rows": MOST_ROWS}),
+        **_fitting_batch(table.n_rows, protocol),
         "title": f"{Path(source).name}: {' and '.join(holdings)}",
         **settings_in(wishes.settings),
     }
@@ -151,7 +155,8 @@ def holdings_of(wishes: Wishes, names: Sequence[str]) -> dict[str, list[str]]:
     rest = [name for name in names if name not in taken]
     holdings = {name or own: columns or rest for (name, columns), own in zip(given, told, strict=True)}
     if len(holdings) < len(given):
-        raise InputError(f"parties must have different names; got {', '.join(name or '' for name, _ in given)}")
+        names = ", ".join(name or own for (name, _), own in zip(given, told, strict=True))
+        raise InputError(f"parties must have different names; got {names}")
     return holdings
 
 
@@ -225,6 +230,13 @@ def _data_settings(
     return decided
 
 
+def _fitting_batch(n_rows: int, protocol: type[Protocol]) -> dict[str, object]:
+    """All rows that are trained on, where a batch has more by default."""
+    usual = getattr(protocol.settings_type(), "batch_size", None)
+    n_trained = n_rows - max(1, round(PartitionSpec.test_share * n_rows))
+    return {"batch_size": n_trained} if isinstance(usual, int) and usual > n_trained else {}
+
+
 def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy:
     """A label cannot be filled in."""
     if target.n_missing:
@@ -248,6 +260,7 @@ def _remarks(
 ) -> Iterator[str]:
     data = scenario.data
     yield f"{table.source} has {table.n_rows:,} rows and {len(table.names)} columns beside the target {data.target!r}"
+    yield from table.notes
     if data.max_rows is not None and data.max_rows < table.n_rows:
         yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
     for party in scenario.parties:

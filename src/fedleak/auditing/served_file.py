@@ -132,6 +132,7 @@ def _remarks(
 ) -> Iterator[str]:
     data = scenario.data
     yield f"{table.source} has {table.n_rows:,} rows"
+    yield from table.notes
     if data.max_rows is not None and data.max_rows < table.n_rows:
         yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
     for party, columns in holdings.items():
