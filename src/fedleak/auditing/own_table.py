@@ -219,6 +219,8 @@ def _data_settings(
     about = [found[name] for name in (*kept, table.target.name)]
     marks = sorted({mark for column in about for mark in column.marks})
     decided: dict[str, object] = {"task": task, "scaling": "standard"}
+    if task == "regression":
+        decided["target_scaling"] = "standard"
     if protocol.name == "vertical-prediction":
         decided["scaling"] = "minmax"
     if any(column.nature is Nature.CATEGORY for column in about[:-1]):
