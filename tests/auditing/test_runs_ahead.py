@@ -62,7 +62,8 @@ def alone() -> list[tuple[object, ...]]:
     return figures(audit)
 
 
-def test_the_second_run_comes_from_another_process_and_is_the_same(every_run_is_long, trained_by_others, alone):
+@pytest.mark.usefixtures("every_run_is_long")
+def test_the_second_run_comes_from_another_process_and_is_the_same(trained_by_others, alone):
     audit = work()
     with using(2):
         audit.run()
@@ -78,7 +79,8 @@ def test_short_runs_are_worth_no_process(trained_by_others, monkeypatch):
     assert trained_by_others == [False, False]
 
 
-def test_a_run_that_another_process_cannot_train_is_trained_here(every_run_is_long, trained_by_others, alone):
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_run_that_another_process_cannot_train_is_trained_here(trained_by_others, alone):
     audit = work(sinks=lambda _: MemorySink())  # a function without a name travels nowhere
     with using(2):
         audit.run()
@@ -86,7 +88,8 @@ def test_a_run_that_another_process_cannot_train_is_trained_here(every_run_is_lo
     assert figures(audit) == alone
 
 
-def test_a_process_that_is_killed_costs_its_run_and_no_more(every_run_is_long, trained_by_others, alone, monkeypatch):
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_process_that_is_killed_costs_its_run_and_no_more(trained_by_others, alone, monkeypatch):
     ask = Helper.ask
 
     def killed(self, asked, part):
@@ -102,7 +105,8 @@ def test_a_process_that_is_killed_costs_its_run_and_no_more(every_run_is_long, t
     assert figures(audit) == alone
 
 
-def test_an_interruption_ends_the_process_and_leaves_no_half_a_transcript(every_run_is_long, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("every_run_is_long")
+def test_an_interruption_ends_the_process_and_leaves_no_half_a_transcript(tmp_path, monkeypatch):
     started: list[Helper] = []
 
     class Noted(Helper):
