@@ -14,12 +14,13 @@ from click.testing import CliRunner
 from sample_report import sample_report
 
 from fedleak.cli.main import app
-from fedleak.core.finding import Outcome, Severity
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.finding import Outcome, Severity, Theory
 from fedleak.report import json_format
 from fedleak.report.difference import Change, difference
 from fedleak.report.junit import junit_text
 from fedleak.report.sarif import sarif, sarif_text
-from fedleak.report.verdict_badge import badge
+from fedleak.report.verdict_badge import NO_LEAK, badge
 
 # The rules of SARIF 2.1.0 for the objects that we write: key -> form, with ! where it must be there. Objects are closed
 # but for property bags. A list of forms is an array of it, a tuple is a choice, a dictionary an object.
@@ -132,6 +133,14 @@ def test_junit_counts_leaks_as_failures_and_silence_as_skipped():
     wanted = {"failures": outcomes["failure"], "errors": outcomes[Outcome.ERRORED], "skipped": silent}
     assert {name: int(suites.get(name)) for name in wanted} == wanted
     assert cases[0].get("classname").startswith('<a "&" b> (')
+
+
+def test_a_badge_is_green_only_where_everything_was_measured():
+    clean = replace(sample_report().findings[0], outcome=Outcome.NO_LEAK, severity=Severity.NONE, defense=None)
+    clean = replace(clean, theory=Theory("unknown", ()))
+    other = replace(clean, secret=Secret(SecretKind.GRAM, "bank"), outcome=Outcome.SKIPPED)
+    assert NO_LEAK in badge(replace(sample_report(), findings=(clean,)))
+    assert NO_LEAK not in badge(replace(sample_report(), findings=(clean, other)))
 
 
 @pytest.mark.parametrize(

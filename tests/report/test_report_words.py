@@ -153,12 +153,15 @@ def test_secrets_behind_which_no_figure_stands_are_named_beside_a_clean_verdict(
     top = statement(replace(sample_report(), findings=(clean, other, skipped)))
     assert top.level == "No leak found"
     assert top.meaning == "Nothing was measured of columns of fintech and likeness of records of bank."
-    assert statement(replace(sample_report(), findings=(clean,))).meaning == ""
+    assert top.tone == "unmeasured"
+    whole = statement(replace(sample_report(), findings=(clean,)))
+    assert (whole.level, whole.tone, whole.meaning) == ("No leak found", "none", "")
 
 
 def test_a_silence_says_why() -> None:
     skipped = leak(outcome=Outcome.SKIPPED, severity=Severity.NONE, score=None, why="nobody sees a gradient")
-    top = statement(replace(sample_report(), findings=(skipped, replace(skipped, attack="other"))))
+    longer = replace(skipped, attack="other", why="nobody sees a gradient, or a weight")
+    top = statement(replace(sample_report(), findings=(longer, skipped)))
     assert (top.headline, top.meaning) == ("No attack gave an answer.", "Why: nobody sees a gradient.")
 
 

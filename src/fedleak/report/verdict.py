@@ -71,13 +71,13 @@ def statement(report: Report) -> Statement:
 
 def _without_leak(report: Report, concluded: Conclusion) -> Statement:
     """Never "safe": either no attack that gave an answer found a leak, or what would have to be known is not."""
-    known = concluded.level is Level.NO_LEAK
+    known, unmeasured = concluded.level is Level.NO_LEAK, _not_measured(report.findings)
     return Statement(
         level="No leak found" if known else "Inconclusive",
-        tone="none" if known else UNMEASURED,
+        tone="none" if known and not unmeasured else UNMEASURED,  # green says that everything was measured
         severity=report.worst,
         headline=_none_found(report.findings) if known else _inconclusive(report),
-        meaning=_not_measured(report.findings),
+        meaning=unmeasured,
         also=(),
         remedy="",
         tally=_tally(report),
@@ -101,11 +101,12 @@ def _none_found(findings: Sequence[Finding]) -> str:
 def _not_measured(findings: Sequence[Finding]) -> str:
     """Secrets that no figure stands behind, for who would read silence as safety; of a whole silence its reasons."""
     bare = [finding for finding in findings if finding.defense is None]
-    measured = {finding.secret for finding in bare if finding.outcome in MEASURED or finding.is_proved}
-    silent = [finding for finding in bare if finding.secret not in measured]
+    measured = {aim(finding) for finding in bare if finding.outcome in MEASURED or finding.is_proved}
+    silent = [finding for finding in bare if aim(finding) not in measured]
     if bare and not measured:
-        reasons = dict.fromkeys(one.why for one in silent if one.outcome is Outcome.SKIPPED and one.why)
-        return f"Why: {'; '.join(list(reasons)[:MOST_REASONS])}." if reasons else ""
+        skipped = sorted({one.why for one in silent if one.outcome is Outcome.SKIPPED and one.why})
+        reasons = [why for why in skipped if not any(why != other and why.startswith(other) for other in skipped)]
+        return f"Why: {'; '.join(reasons[:MOST_REASONS])}." if reasons else ""
     named = list(dict.fromkeys(owned_plainly(finding.secret) for finding in silent))
     more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
     return f"Nothing was measured of {joined([*named[:MOST_NAMED], *more])}." if named else ""
