@@ -47,9 +47,10 @@ def given_by(order: Order, draft: Draft | None) -> Given | GivenCapture:
     if draft is not None:
         return given(draft.scenario, FrameOptions(), attacks=order.attacks or None)
     if order.transcript is None and scenario is not None and (is_gradient(scenario) or scenario.is_dir()):
-        return GivenCapture(scenario, order.place(order.truth), order.attacks)
-    if order.transcript is None and order.truth is not None:
-        raise InputError("--truth must go with a captured run or a gradient; a scenario brings its own data")
+        return _captured(scenario, order)
+    if order.transcript is None and (order.truth is not None or order.coalitions):
+        named = "--coalition" if order.truth is None else "--truth"
+        raise InputError(f"{named} must go with a captured run or a gradient; a scenario brings its own data")
     if order.transcript is None:
         return given(scenario, FrameOptions(), attacks=order.attacks or None)
     if order.scenario is not None:
@@ -59,7 +60,12 @@ def given_by(order: Order, draft: Draft | None) -> Given | GivenCapture:
         )
     transcript = order.place(order.transcript)
     assert transcript is not None
-    return GivenCapture(transcript, order.place(order.truth), order.attacks)
+    return _captured(transcript, order)
+
+
+def _captured(transcript: Path, order: Order) -> GivenCapture:
+    together = tuple(tuple(name.strip() for name in one.split(",")) for one in order.coalitions)
+    return GivenCapture(transcript, order.place(order.truth), order.attacks, together)
 
 
 def _draft(order: Order) -> Draft | None:
@@ -107,6 +113,7 @@ def command_of(order: Order, key: RunKey) -> str:
         named += [] if value is None else [option, f"{value:g}" if isinstance(value, float) else str(value)]
     # what the time made smaller, in its place: another machine would choose otherwise
     named += [word for text in order.changed for word in ("--set", text)]
+    named += [word for names in order.coalitions for word in ("--coalition", names)]
     named += [word for name in order.attacks for word in ("--attack", name)]
     return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 

@@ -21,6 +21,12 @@ FAIL_ON = click.Choice(["never", "low", "medium", "high"])
 @click.option(
     "--truth", type=PATH, help="What the captured run is checked against: a truth folder, a CSV or an .npz file."
 )
+@click.option(
+    "--coalition",
+    "coalitions",
+    multiple=True,
+    help="Parties of the captured run that pool what they have: clinic,lab. May be given several times.",
+)
 @click.option("--attack", "attacks", multiple=True, help="Only this attack; may be given several times.")
 @click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
 @json_option
@@ -60,6 +66,7 @@ def audit(
     scenario: Path | None,
     transcript: Path | None,
     truth: Path | None,
+    coalitions: tuple[str, ...],
     attacks: tuple[str, ...],
     out: Path,
     json: str | None,
@@ -102,6 +109,7 @@ def audit(
         changed=() if about_table else wished.settings,
         transcript=_text(transcript),
         truth=_text(truth),
+        coalitions=coalitions,
         attacks=attacks,
         repeats=repeats,
         jobs=jobs,

@@ -81,6 +81,13 @@ PARTIAL_SCORE: Step[FloatArray] = Step(
 
 WEIGHTS = RecordName("weights", DATA_ROLES, Array, "a party's own weights, at first and after each of its steps")
 OWN_GRADIENT = RecordName("gradient", DATA_ROLES, Array, "a party's own gradient")
+ASKED_OF = RecordName(
+    "asked-of-",
+    frozenset({Role.ACTIVE}),
+    Array,
+    "rows of its own making that a partner scored, in its columns",
+    "party",
+)
 GRADIENT_SHARE = RecordName("gradient-share", DATA_ROLES, Array, "a share of all gradients, which nobody opens")
 OWN_PART_SHARE = RecordName(
     "gradient-part", DATA_ROLES, Array, "its share of its own gradient, which partners complete"
@@ -195,6 +202,7 @@ VOCABULARY = Vocabulary(
         LABELS,
         NOISE,
         WEIGHTS,
+        ASKED_OF,
         OWN_GRADIENT,
         GRADIENT_SHARE,
         OWN_PART_SHARE,
