@@ -3,8 +3,11 @@
 ``python scripts/advisor_grid.py [NAME ...]`` audits every cell of each scenario's grid below, all attacks that apply,
 five runs a finding, under a key that neither the search nor its confirmation had, and says whether a cell closes every
 leak with a model that is worth over two points more than the one that the advisor wrote. What comes of each is written
-to docs/results/advisor_NAME.json. A cell whose model is no better than a blind guess is not more useful than anything:
-where no closing cell has a better one, the figures stand there, marked, and the line holds.
+to docs/results/advisor_NAME.json, and ``--page`` puts all of them into docs/advise.md.
+
+A cell whose model is no better than a blind guess is left out: nobody would train it, so it cannot be the better
+advice, however its figure compares with another worthless one. Where that leaves no closing cell, and the advisor's own
+model is worthless too, the grid shows nothing: ``holds`` is null then, which is no success.
 """
 
 from __future__ import annotations
@@ -115,23 +118,33 @@ def compare(name: str) -> dict[str, object]:
     top = None if advised is None else bench.measure(advised, bench.planned(advised), leaks)
     tried = [one for one in (_measured(bench, cell, leaks) for cell in cells(base, name)) if one is not None]
     closing = [one for one in tried if one.closes]
-    best = max(closing, key=lambda one: (not _worthless(one), one.usefulness), default=None)
-    behind = None if best is None else best.usefulness - (float("-inf") if top is None else top.usefulness)
+    useful = [one for one in closing if not _worthless(one)]
+    best = max(useful, key=lambda one: one.usefulness, default=None)
+    behind = None if best is None or top is None else best.usefulness - top.usefulness
     return {
         "scenario": name,
         "cells": len(tried),
         "closing_cells": len(closing),
+        "useful_closing_cells": len(useful),
         "usefulness_before": before.usefulness,
         "worthless_before": _worthless(before),
         "top": None if top is None else edit_text(base, top.scenario),
         "top_closes_in_grid_audit": None if top is None else top.closes,
         "top_usefulness": None if top is None else top.usefulness,
+        "top_worthless": None if top is None else _worthless(top),
         "best_cell": None if best is None else edit_text(base, best.scenario),
         "best_cell_usefulness": None if best is None else best.usefulness,
-        "best_cell_worthless": None if best is None else _worthless(best),
         "points_behind": None if behind is None else round(100 * behind, 2),
-        "holds": best is None or behind is None or bool(_worthless(best)) or behind <= POINTS,
+        "holds": _holds(top, best),
     }
+
+
+def _holds(top: Measured | None, best: Measured | None) -> bool | None:
+    """None where there is nothing to compare: no useful cell closes, and the advisor has no useful change either."""
+    advised = top is not None and top.closes and not _worthless(top)
+    if best is None:
+        return True if advised else None
+    return advised and top is not None and best.usefulness - top.usefulness <= POINTS
 
 
 def written(path: Path) -> Scenario | None:
@@ -166,9 +179,43 @@ def main(names: Sequence[str]) -> int:
             told = {**found, "cpu_seconds": round(cpu_seconds() - started, 1), "provenance": provenance(code)}
         write_text(RESULTS / f"advisor_{name}.json", json.dumps(told, indent=1) + "\n")
         print(json.dumps(found), flush=True)
-        holds &= bool(found["holds"])
+        holds &= found["holds"] is not False
     return int(not holds)
 
 
+HEAD = ("| scenario | cells | close, with a useful model | the advisor's first change | model | best cell | model "
+        "| points behind | holds |")  # fmt: skip
+BEGIN, END = "<!-- grids: python scripts/advisor_grid.py --page -->\n", "<!-- end of grids -->\n"
+
+
+def table() -> str:
+    """Of what is kept, a row a scenario."""
+    rows = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("advisor_*.json"))]
+    return "\n".join((HEAD, "|---" * 9 + "|", *map(_row, rows))) + "\n"
+
+
+def _row(one: dict[str, object]) -> str:
+    def cell(name: str) -> str:
+        found = one.get(name, "not told")  # by a result of earlier code
+        if found is None:
+            return "none"
+        return f"{found:.3f}" if isinstance(found, float) else str(found)
+
+    def edit(name: str) -> str:
+        return ", ".join(f"`{line}`" for line in str(one[name] or "none").splitlines() if not line.startswith("["))
+
+    useful = f"{cell('closing_cells')}, {cell('useful_closing_cells')}"
+    holds = {True: "yes", False: "no", None: "nothing to compare"}[one["holds"]]  # type: ignore[index]
+    told = (cell("scenario"), cell("cells"), useful, edit("top"), cell("top_usefulness"), edit("best_cell"),
+            cell("best_cell_usefulness"), cell("points_behind"), holds)  # fmt: skip
+    return f"| {' | '.join(told)} |"
+
+
+def write_page() -> None:
+    page = RESULTS.parent / "advise.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    write_text(page, f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}")
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    write_page() if sys.argv[1:] == ["--page"] else sys.exit(main(sys.argv[1:]))

@@ -55,12 +55,10 @@ def test_an_edit_pasted_over_the_scenario_is_the_scenario_that_was_audited(advic
         assert [one["name"] for one in edit.get("defense", [])] == [one.name for one in remedy.change.scenario.defenses]
 
 
-def test_ideal_functionality_is_marked(advice: Advice) -> None:
+def test_what_is_computed_on_shares_is_no_ideal_functionality(advice: Advice) -> None:
     for remedy in advice.remedies:
-        oracle = 'approximation = "piecewise"'
-        asked = oracle in remedy.change.edit and "secret-shared" not in remedy.change.edit  # on shares it is run
-        assert asked == (remedy.change.ideal == (oracle,))
-        assert any("ideal functionality" in line for line in remedy.lines()) == bool(remedy.change.ideal)
+        assert remedy.change.ideal == ()
+        assert not any("ideal functionality" in line for line in remedy.lines())
 
 
 def test_what_no_attack_could_try_is_not_called_measured(advice: Advice) -> None:

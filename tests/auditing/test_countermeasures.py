@@ -179,7 +179,7 @@ def test_batches_dealt_anew_still_tell_of_products():
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_is_printed_is_what_was_tried(name: str):
     printed = " ".join(remedies(tasks_of(name)))
-    assert ("What closes it: " in printed) is bool(advised(name))
+    assert ("That closes what theory proves: " in printed) is bool(advised(name))
     assert "larger batch" not in printed
     for measure in COUNTERMEASURES:
         assert (measure.words in printed) is (measure in advised(name))

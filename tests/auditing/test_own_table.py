@@ -60,7 +60,7 @@ def test_a_table_becomes_a_scenario_and_what_was_decided_is_said(table):
         ("defaulted", "train", "vertical-logistic", ["partner"]),
         ("stage", "train", "secureboost", ["partner"]),
         ("owed", "train", "vertical-linear-arbiter", ["partner", "arbiter"]),
-        ("defaulted", "predict", "vertical-prediction", ["partner"]),
+        ("defaulted", "predict", "vertical-prediction", ["our side"]),
     ],
 )
 def test_the_protocol_follows_from_the_labels(table, target, phase, protocol, curious):

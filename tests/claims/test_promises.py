@@ -219,7 +219,7 @@ def test_a_row_of_zeros_has_no_label_to_show(n_rows, width, verdict):
 
 
 def test_sums_of_few_digits_are_not_promised_to_match():
-    settings = sealed(batch_size=12, epochs=1, fraction_bits=24, approximation="piecewise")
+    settings = sealed(batch_size=12, epochs=1, fraction_bits=24, approximation="cubic")
     verdict, _, wrong = tried(
         "sign-system-labels", vertical({"bank": 0, "fintech": 2}, settings, n_rows=12), ("fintech",), LABELS
     )

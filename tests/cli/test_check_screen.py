@@ -22,11 +22,19 @@ def test_the_built_in_scenario_with_its_defense_and_remedies():
     lines = screen()
     assert [line for line in lines if "leaks for certain" in line and line.startswith("fintech  labels of bank")]
     assert any(line.startswith("With gaussian-noise(sigma=20.0): 1 leaks in part") for line in lines)
-    assert any(line.startswith("Change: Against fintech, hu2022/corollary-3.2 holds") for line in lines)
+    assert any(line.startswith('Change: gradients = "secret-shared", so that nobody sees') for line in lines)
+    assert not any("…" in line for line in lines), "every reason is whole where there is room"
     assert len(lines) <= MOST_LINES
     verbose = screen("--verbose")
     assert len(verbose) > 5 * MOST_LINES
     assert any("hu2022/theorem-3.6" in line for line in verbose)
+    assert any("for fintech, every residual of every batch is determined (hu2022/corollary-3.2)" in x for x in verbose)
+
+
+def test_where_theory_knows_no_change_it_says_so():
+    lines = screen(str(EXAMPLES / "house_price_service.toml"))
+    assert any("leaks for certain" in line for line in lines)
+    assert any(line.startswith("Change: theory names none that closes it") for line in lines)
 
 
 def test_an_adversary_for_whom_we_have_no_attack_is_no_clean_bill(tmp_path):

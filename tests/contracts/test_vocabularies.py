@@ -74,6 +74,7 @@ def runs(words: Vocabulary) -> list[tuple[Federation, Run]]:
         return [
             ran(vertical(TWO, sealed(epochs=1)), defense=GaussianNoise()),
             ran(vertical(TWO, sealed(epochs=1, gradients="secret-shared"))),
+            ran(vertical(TWO, sealed(epochs=1, approximation="piecewise"))),
             ran(vertical(TWO, sealed(epochs=1)), deviation=PackedProducts()),
             ran(vertical({"bank": 3, "fintech": 1}, sealed(epochs=1, batch_size=24)), deviation=PackedProducts()),
             ran(vertical(TWO, sealed(epochs=1)), deviation=ClaimedColumns()),

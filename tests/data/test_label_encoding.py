@@ -120,3 +120,14 @@ def test_the_whole_way_from_a_spec() -> None:
     assert table.values.shape == (100, 30)
     assert table.labels is not None
     assert set(table.labels.tolist()) == {0, 1}
+
+
+def test_labels_of_a_regression_can_be_scaled_and_read_back() -> None:
+    table = labelled([100.0, 300.0, 200.0, 400.0], task="regression", target_scaling="standard")
+    assert table.labels is not None
+    assert table.label_encoding is not None
+    np.testing.assert_allclose([table.labels.mean(), table.labels.std()], [0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(table.label_encoding.decode(table.labels), [100.0, 300.0, 200.0, 400.0])
+    assert labelled([5.0, 5.0], task="regression", target_scaling="standard").labels.tolist() == [0.0, 0.0]  # type: ignore[union-attr]
+    with pytest.raises(DataError, match="target_scaling must be one of"):
+        labelled([1.0, 2.0], task="regression", target_scaling="minmax")

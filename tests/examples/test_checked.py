@@ -14,66 +14,78 @@ from fedleak.protocols import PROTOCOLS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CERTAIN, PART, NO_THEOREM = "leaks for certain", "leaks in part", "no theorem of ours tells"
+INDENT = " " * 10  # more than what goes on below a defense or a change has
 Line = tuple[str, str, str]  # who, about what, how the answer begins
 
 VERDICTS: dict[str, tuple[Line, ...]] = {
     # Batches of 16 rows, and 20 >= 16 columns: corollary 3.2. 160 / 16 = 10 rounds are below
     # T = ceil(ln 2 / ln(1 + 0.09 / 4)) = 32 from zero weights and rows of norm 1: theorem 4.6.
-    "small_batch_labels": (("fintech", "residuals", CERTAIN), ("fintech", "labels of bank", CERTAIN)),
+    "small_batch_labels": (("fintech", "the model's errors", CERTAIN), ("fintech", "labels of bank", CERTAIN)),
     "defended": (("fintech", "labels of bank", CERTAIN),),  # the same rounds, rate and columns
     # Corollary 3.2 asks for 16 columns: each shop has 8, both have 16.
-    "colluding_shops": (("grocer + pharmacy", "residuals", CERTAIN), ("grocer", "residuals", NO_THEOREM)),
+    "colluding_shops": (
+        ("grocer + pharmacy", "the model's errors", CERTAIN),
+        ("grocer", "the model's errors", NO_THEOREM),
+    ),
     # 5 columns carry hundreds of slots, more than a batch of 64 (section 5.2); 3 rounds an epoch are below T = 32.
-    "dishonest_insurer": (("insurer", "residuals", CERTAIN), ("insurer", "labels of clinic", CERTAIN)),
+    "dishonest_insurer": (("insurer", "the model's errors", CERTAIN), ("insurer", "labels of clinic", CERTAIN)),
     # 3 < 80 columns: no corollary 3.2. Labels by Phi(sqrt(3 / 77)) = 0.58 over 0.5 without any signal.
-    "wide_batches_few_columns": (("telephone", "labels of bank", PART), ("telephone", "residuals", NO_THEOREM)),
+    "wide_batches_few_columns": (
+        ("telephone", "labels of bank", PART),
+        ("telephone", "the model's errors", NO_THEOREM),
+    ),
     # Section 6: no party sees a gradient, which all of these attacks need.
-    "secret_shared_training": (("fintech", "residuals", "not tried"), ("fintech", "labels of bank", "not tried")),
+    "secret_shared_training": (
+        ("fintech", "the model's errors", "not tried"),
+        ("fintech", "labels of bank", "not tried"),
+    ),
     # Li et al. 2021, 4.1: key and ciphertexts. The ministry has the key alone; with the bank both, in 100 rounds of
     # batches dealt anew for 6 columns.
     "arbiter_alone": (
-        ("bank + ministry", "features of lender", CERTAIN),
+        ("bank + ministry", "columns of lender", CERTAIN),
         ("ministry", "labels of bank", "not tried"),
-        ("ministry", "features of bank", "not tried"),
-        ("ministry", "features of lender", "not tried"),
+        ("ministry", "columns of bank", "not tried"),
+        ("ministry", "columns of lender", "not tried"),
     ),
     # One batch that recurs: equations enough, but later rounds differ by ever fewer digits.
-    "arbiter_collusion": (("bank + referee", "features of clinic", "leaks if: fixed point leaves enough digits"),),
-    "validated_scores": (("bank", "partial scores of lender", PART),),  # of the last round of each epoch, not of all
+    "arbiter_collusion": (("bank + referee", "columns of clinic", "leaks if: fixed point leaves enough digits"),),
+    "validated_scores": (("bank", "sums of columns of lender", PART),),  # of the last round of each epoch, not of all
     "house_price_service": (("bank", "model weights of registry", CERTAIN),),  # 4 columns and an intercept: 5 queries
     # Section 4.2 of Li et al. 2021: columns, rank and known cells show in the data only.
-    "averaged_models": (("hospital", "features of clinic", "leaks if (and 2 more): there are enough rounds"),),
+    "averaged_models": (("hospital", "columns of clinic", "leaks if (and 2 more): there are enough rounds"),),
     # Section 3.2 of Li et al. 2019 for batches that recur: the clinic's do, the hospital's do not. How many columns
     # there are, and whether models differ enough, is in the data.
     "hospital_and_clinic": (
-        ("hospital", "inner products of columns of", "leaks if (and 1 more): rounds"),
-        ("hub", "inner products of columns of", NO_THEOREM),
+        ("hospital", "joint counts of entries of", "leaks if (and 1 more): rounds"),
+        ("hub", "joint counts of entries of", NO_THEOREM),
     ),
     "three_hospitals": (  # the same, for the pool of two and for the one that is left
-        ("north", "inner products of columns of", "leaks if (and 1 more)"),
-        ("north + south", "inner products of columns of west", "leaks if (and 1 more)"),
+        ("north", "joint counts of entries of", "leaks if (and 1 more)"),
+        ("north + south", "joint counts of entries of west", "leaks if (and 1 more)"),
     ),
-    "predictions": (("bank", "features of partner", CERTAIN),),  # 2 <= 3 - 1: Luo et al. 2021, section IV-A
-    "credit_score_two_classes": (("bank", "features of partner", PART),),  # 15 > 2 - 1: one equation a row
+    "predictions": (("bank", "columns of partner", CERTAIN),),  # 2 <= 3 - 1: Luo et al. 2021, section IV-A
+    "credit_score_two_classes": (("bank", "columns of partner", PART),),  # 15 > 2 - 1: one equation a row
     "served_tree": (  # IV-B bounds columns on candidate paths; a tree has no equations
-        ("wholesaler", "value ranges of supplier", PART),
-        ("wholesaler", "features of supplier", "not tried"),
+        ("wholesaler", "limits of values of supplier", PART),
+        ("wholesaler", "columns of supplier", "not tried"),
     ),
-    "explained_scores": (("bank", "features of partner", PART),),  # w x is x up to w
+    "explained_scores": (("bank", "columns of partner", PART),),  # w x is x up to w
     # Hops to any number of records: section 5.2 of Li et al. 2021. Rows apart in g or h are told apart, no others.
     "boosted_training": (
-        ("bank", "split points of partner", CERTAIN),
-        ("bank", "quantile bins of cells of partner", PART),
-        ("bank", "value ranges of partner", PART),
+        ("bank", "cut points of columns of partner", CERTAIN),
+        ("bank", "bands around values of partner", PART),
+        ("bank", "limits of values of partner", PART),
         ("partner", "labels of bank", PART),
     ),
-    "boosted_scores_only": (("bank", "split points of partner", CERTAIN),),  # without a defense: hops, no budget
+    "boosted_scores_only": (
+        ("bank", "cut points of columns of partner", CERTAIN),
+    ),  # without a defense: hops, no budget
     # A first gradient is p - y with 0 < p < 1: its sign is the label. Offered splits are in plaintext; a row that
     # passes one is bounded on one side.
     "plain_boosting": (
         ("garage", "labels of insurer", CERTAIN),
-        ("insurer", "split points of garage", CERTAIN),
-        ("insurer", "value ranges of garage", PART),
+        ("insurer", "cut points of columns of garage", CERTAIN),
+        ("insurer", "limits of values of garage", PART),
     ),
     "split_network": (("publisher", "labels of advertiser", NO_THEOREM),),  # directions: a law for linear tops only
     # 48 batches are enough for 48 rows; there are 12, and the parameters move.
@@ -81,7 +93,7 @@ VERDICTS: dict[str, tuple[Line, ...]] = {
     # 1,000 numbers are fewer than 20,000 guesses, and no set is refused; the clinic hears of its own people alone.
     "shared_customers": (("bank", "list of people of clinic", CERTAIN), ("clinic", "list of people of bank", PART)),
     # One row a batch, smooth layers: one row times one vector, where that vector is not zero.
-    "phones_and_server": (("server", "features of telephones", "leaks if: the equations' Jacobian has full rank"),),
+    "phones_and_server": (("server", "columns of telephones", "leaks if: the equations' Jacobian has full rank"),),
 }
 # Under a defense: noise, a limit or other gradients void the theorem; a label gives no equation; no model, no attack.
 DEFENDED = {
@@ -127,7 +139,12 @@ def test_check_says_what_the_theorem_says_on_one_screen(name: str) -> None:
     lines = screen(name)
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= NARROW
-    shown = [" ".join(line.split()) for line in lines if not line.startswith(("With ", "Change: ", "  "))]
+    shown: list[str] = []
+    for line in lines:
+        if line.startswith(INDENT):  # a reason that goes on
+            shown[-1] += f" {line.strip()}"
+        elif not line.startswith(("With ", "Change: ", "  ")):
+            shown.append(" ".join(line.split()))
     assert len(shown) == len(VERDICTS[name]), "one line an adversary and secret"
     for who, about, answer in VERDICTS[name]:
         mine = [line for line in shown if line.startswith(f"{who} {about}")]

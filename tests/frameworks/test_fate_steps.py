@@ -17,7 +17,8 @@ from tests.frameworks.fate_messages import (
 
 from fedleak.attacks.residuals.ciphertext_sign import CiphertextSign
 from fedleak.attacks.residuals.residual_recovery import ResidualRecovery
-from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
+from fedleak.attacks.residuals.unblinded_exchange import UnblindedScores
+from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.core.adversary import Capability, Secret, SecretKind
 from fedleak.core.attack import Status
 from fedleak.core.errors import FileFormatError

@@ -15,14 +15,19 @@ import pytest
 
 from fedleak.attacks.binary.column_products import ColumnProducts
 from fedleak.attacks.binary.sent_products import SentProducts
+from fedleak.attacks.boosting.bare_ciphertexts import BareCiphertexts
+from fedleak.attacks.boosting.member_clustering import MemberClustering
 from fedleak.attacks.boosting.offered_splits import OfferedIntervals, OfferedThresholds
 from fedleak.attacks.boosting.sample_gradients import SampleGradients
 from fedleak.attacks.networks.embedding_gram import EmbeddingGram
 from fedleak.attacks.networks.gradient_factoring import GradientFactoring
 from fedleak.attacks.networks.gradient_labels import GradientClustering
-from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
+from fedleak.attacks.residuals.unblinded_exchange import UnblindedScores
+from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.core.adversary import Secret, SecretKind, together
+from fedleak.core.attack import Status
 from fedleak.core.errors import MissingFromViewError, RunError
+from fedleak.core.payload import Array
 from fedleak.core.view import View
 from fedleak.data import DataSpec
 from fedleak.frameworks import FRAMEWORKS
@@ -31,6 +36,7 @@ from fedleak.frameworks.children import run_to_end
 from fedleak.frameworks.environment import ready
 from fedleak.frameworks.job import CAPTURE, ERROR, write_job
 from fedleak.frameworks.recipe import recipe_of
+from fedleak.protocols.captured.asked_rows import asked_services
 from fedleak.storage.capture_and_truth import load_capture, load_truth
 
 SWITCH = "FEDLEAK_FRAMEWORK_TESTS"
@@ -202,15 +208,43 @@ def test_another_version_than_the_recipe_s_is_one_line(tmp_path, name):
 
 
 def test_fate(tmp_path):
-    """All scores at random initialisation, and all labels but those of large scores."""
-    given = ("epochs=10", "batch_size=50")
+    """All scores and labels at random initialisation; labels are proved, since batches recur."""
+    given = ("epochs=10", "batch_size=50", "enrolled=true")
     capture, truth = trained(tmp_path / "out", "fate", "binary", "sklearn:breast_cancer", *given, own_share=0.1)
     found = guess(UnblindedLabels, capture, "fintech", SecretKind.LABELS, "bank")
     labels = truth.of(Secret(SecretKind.LABELS, "bank"))
-    assert np.mean(found.values[:, 0] == labels.values[np.searchsorted(labels.ids, found.ids), 0]) > 0.98
+    assert np.array_equal(found.values[:, 0], labels.values[np.searchsorted(labels.ids, found.ids), 0])
+    assert found.status is Status.RECOVERED
     scores = guess(UnblindedScores, capture, "bank", SecretKind.PARTIAL_SCORES, "fintech")
     weights = {r.round + 1: r.value.values for r in capture.locals["fintech"] if r.name == "weights"}
     cells = truth.of(Secret(SecretKind.FEATURES, "fintech"))
     rows = cells.values[np.searchsorted(cells.ids, scores.ids[:, 1])]
     expected = np.einsum("ij,ij->i", rows, np.stack([weights[number] for number in scores.ids[:, 0].tolist()]))
     assert np.abs(scores.values[:, 0] - expected).max() < 1e-4
+    (service,) = asked_services(capture).values()
+    answered = service.answer(Array(np.vstack([np.zeros((1, 27)), np.eye(27)]))).messages[0].payload.values
+    assert np.abs(answered[1:] - answered[0] - weights[max(weights)]).max() < 1e-4
+
+
+@pytest.mark.parametrize(("packed", "least"), [("true", 0.8), ("false", 1.0)])
+def test_secureboost_of_fate(tmp_path, packed, least):
+    """Who shares a leaf tells labels; gradients that are not packed are not blinded, and open."""
+    given = ("rounds=2", "depth=2", "bins=8", f"packed={packed}")
+    capture, truth = trained(
+        tmp_path / "out", "fate-secureboost", "binary", "sklearn:breast_cancer", *given, max_rows=60
+    )
+    attack = MemberClustering if packed == "true" else BareCiphertexts
+    found = guess(attack, capture, "fintech", SecretKind.LABELS, "bank")
+    labels = truth.of(Secret(SecretKind.LABELS, "bank"))
+    same = np.mean(found.values[:, 0] == labels.values[np.searchsorted(labels.ids, found.ids), 0])
+    assert max(same, 1 - same if packed == "true" else same) >= least
+    assert {m.step for m in capture.transcript.messages} >= {"train.node-rows", "train.routing"}
+
+
+def test_nvflare(tmp_path):
+    """Products of the other site's columns; the server has them of that site alone."""
+    capture, truth = trained(tmp_path / "out", "nvflare", "binary", flags(tmp_path, 16), "rounds=16", target="y")
+    guessed = guess(ColumnProducts, capture, "clinic", SecretKind.COLUMN_PRODUCTS, "hospital")
+    assert np.array_equal(guessed.values, products(truth, "hospital"))
+    sent = guess(SentProducts, capture, "server", SecretKind.COLUMN_PRODUCTS, "hospital")
+    assert np.array_equal(sent.values, products(truth, "hospital"))

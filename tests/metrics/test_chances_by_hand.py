@@ -16,7 +16,7 @@ from fedleak.metrics.interval_score import interval_scores
 from fedleak.metrics.near_cells import _best_constants, symmetry_choices
 from fedleak.metrics.rank_interval import Ranking, _measured_variance, _variance
 from fedleak.metrics.row_orders import Measured
-from fedleak.metrics.row_signal import _means, _over_rounds
+from fedleak.metrics.row_signal import MAX_UNITS, _means, _Rounds
 from fedleak.metrics.tails import MANY, fewest_shuffles, mean_tail, tail
 
 
@@ -73,13 +73,20 @@ def test_a_measure_without_a_gain_over_blind_answers_may_be_luck():
 
 
 def test_means_of_groups_are_over_what_was_told():
-    found = _means(np.array([[1.0], [np.nan], [4.0]]), np.array([0, 0, 2]))
-    assert np.array_equal(found, [[1.0], [np.nan], [4.0]], equal_nan=True)
+    found = _means(np.array([1.0, np.nan, 4.0]), np.array([0, 0, 2]))
+    assert np.array_equal(found, [1.0, np.nan, 4.0], equal_nan=True)
 
 
 def test_what_a_person_has_in_all_rounds_is_left_of_residuals():
     ids = np.array([[0, 7], [0, 8], [1, 7], [1, 8]])
-    assert _over_rounds(np.array([[1.0], [3.0], [2.0], [8.0]]), ids).ravel().tolist() == [-2.0, 2.0]
+    assert _Rounds.of(ids).units(np.array([[1.0], [3.0], [2.0], [8.0]])).ravel().tolist() == [-2.0, 2.0]
+
+
+def test_of_many_persons_every_second_is_a_unit():
+    ids = np.column_stack([np.zeros(2 * MAX_UNITS), np.arange(2 * MAX_UNITS)]).astype(np.int64)
+    cells = np.arange(4.0 * MAX_UNITS).reshape(-1, 2)
+    units = _Rounds.of(ids).units(cells)
+    np.testing.assert_array_equal(units, (cells - cells.mean(axis=0))[::2])
 
 
 def answered(values: np.ndarray, *up_to: Symmetry) -> SimpleNamespace:

@@ -70,20 +70,33 @@ def test_flags_stay_flags_and_what_is_open_stays_open():
     own = spanned(rng.standard_normal((40, 2)))
     answer = np.column_stack([rng.random(40) < 0.3, rng.standard_normal(40)]) + 1e-9 * rng.standard_normal((40, 2))
     answer[::7] = np.nan
-    drawn = OtherRules(answer, own).draw(rng)
+    drawn = OtherRules(answer, own).draw(1, rng)[0]
     assert (np.isnan(drawn) == np.isnan(answer)).all()
-    flags = OtherRules(np.repeat(answer, 8, axis=0), spanned(rng.standard_normal((320, 2)))).draw(rng)[:, 0]
+    flags = OtherRules(np.repeat(answer, 8, axis=0), spanned(rng.standard_normal((320, 2)))).draw(1, rng)[0, :, 0]
     assert np.nanmax(np.abs(flags - np.rint(flags))) < 1e-6, "in many rows too"
     assert sorted(drawn[~np.isnan(drawn[:, 0]), 0]) == sorted(answer[~np.isnan(answer[:, 0]), 0])
     assert (drawn[:, 0] != answer[:, 0]).sum() > np.isnan(answer[:, 0]).sum(), "in other rows"
+
+
+def test_equal_values_get_flags_in_any_order():
+    """Where own columns explain nothing and the rest is two values, sorting alone would favour the first rows."""
+    rng = np.random.default_rng(8)
+    answer = np.repeat([1.0, 0.0], 10)[:, None]
+    own = spanned(np.concatenate([np.ones((10, 1)), -np.ones((10, 1))]) * np.tile([1.0, -1.0], 10)[:, None])
+    drawn = OtherRules(answer, own).draw(2000, rng)[:, :, 0]
+    assert (drawn.sum(axis=1) == 10).all()
+    assert np.abs(drawn.mean(axis=0) - 0.5).max() < 0.05
 
 
 def test_a_turned_rule_is_as_strong_as_the_answers_own():
     rng = np.random.default_rng(6)
     own = spanned(rng.standard_normal((300, 3)))
     answer = own @ np.array([[3.0], [0.0], [4.0]]) + 2.0
-    drawn = OtherRules(answer, own).draw(rng)
+    drawn = OtherRules(answer, own).draw(1, rng)[0]
     assert np.linalg.norm(own.T @ (drawn - 2.0)) == pytest.approx(5.0)
+    several = OtherRules(answer, own).draw(50, rng)[:, :, 0]
+    assert np.linalg.norm((several - 2.0) @ own, axis=1) == pytest.approx(np.full(50, 5.0))
+    assert np.linalg.matrix_rank(several - 2.0) == 3, "each by a rule of its own"
     assert spanned(np.empty((50, 0))) is None
     assert spanned(np.ones((50, 2))) is None, "constant columns say nothing of rows"
 

@@ -38,7 +38,11 @@ def of_labels(outcome: Outcome):
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Outcome.NO_LEAK, "Not shown by 1 attempt, all of which gave an answer; other attacks may."),
+        (Outcome.NO_LEAK, "Not shown: 1 attempt measured, without a leak. Other attacks may."),
+        (
+            Outcome.NOT_IDENTIFIABLE,
+            "Not shown: 0 attempts measured, without a leak; in 1 several answers fit what was seen, and nothing was",
+        ),
         (Outcome.UNDETERMINED, "Not known: of 1 attempt none shows it, and not all gave an answer."),
         (Outcome.ERRORED, "Not known: of 1 attempt none shows it, and not all gave an answer."),
         (Outcome.SKIPPED, "Not asked: no attack that was tried is after this."),

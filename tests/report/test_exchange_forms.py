@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from sample_report import sample_report
 
 from fedleak.cli.main import app
-from fedleak.core.finding import Outcome, Severity
+from fedleak.core.adversary import Secret, SecretKind
+from fedleak.core.finding import Outcome, Severity, Theory
 from fedleak.report import json_format
 from fedleak.report.difference import Change, difference
 from fedleak.report.junit import junit_text
 from fedleak.report.sarif import sarif, sarif_text
-from fedleak.report.verdict_badge import badge
+from fedleak.report.verdict_badge import NO_LEAK, badge
 
 # The rules of SARIF 2.1.0 for the objects that we write: key -> form, with ! where it must be there. Objects are closed
 # but for property bags. A list of forms is an array of it, a tuple is a choice, a dictionary an object.
@@ -90,6 +93,19 @@ def test_sarif_is_valid_and_has_every_finding_that_was_tried():
     assert worst["level"] == "error"
 
 
+@pytest.mark.skipif("FEDLEAK_SARIF_SCHEMA" not in os.environ, reason="FEDLEAK_SARIF_SCHEMA names no schema")
+def test_sarif_is_valid_by_the_schema_of_its_authors():
+    """OASIS publishes it as sarif-schema-2.1.0.json; its terms keep it out of here. Needs the package jsonschema."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(Path(os.environ["FEDLEAK_SARIF_SCHEMA"]).read_text(encoding="utf-8"))
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    for report in (sample_report(), replace(sample_report(), findings=()), replace(sample_report(), interrupted=True)):
+        assert [error.message for error in validator.iter_errors(json.loads(sarif_text(report)))] == []
+    broken = json.loads(sarif_text(sample_report()))
+    broken["runs"][0]["results"][0]["level"] = "critical"
+    assert list(validator.iter_errors(broken))
+
+
 def test_the_rules_of_sarif_notice_what_is_wrong():
     found = sarif(sample_report())
     assert misfits({**found, "more": 1}, SARIF) == ["$.more is not a key"]
@@ -117,6 +133,14 @@ def test_junit_counts_leaks_as_failures_and_silence_as_skipped():
     wanted = {"failures": outcomes["failure"], "errors": outcomes[Outcome.ERRORED], "skipped": silent}
     assert {name: int(suites.get(name)) for name in wanted} == wanted
     assert cases[0].get("classname").startswith('<a "&" b> (')
+
+
+def test_a_badge_is_green_only_where_everything_was_measured():
+    clean = replace(sample_report().findings[0], outcome=Outcome.NO_LEAK, severity=Severity.NONE, defense=None)
+    clean = replace(clean, theory=Theory("unknown", ()))
+    other = replace(clean, secret=Secret(SecretKind.GRAM, "bank"), outcome=Outcome.SKIPPED)
+    assert NO_LEAK in badge(replace(sample_report(), findings=(clean,)))
+    assert NO_LEAK not in badge(replace(sample_report(), findings=(clean, other)))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sample_report import sample_report
+from sample_report import FINTECH_FEATURES, sample_report
 
 from fedleak.core.adversary import SecretKind
 from fedleak.core.finding import Better, ColumnResult, Outcome, Score, Severity
@@ -53,10 +53,10 @@ def test_less_than_half_is_told_by_what_a_guess_has():
 def test_what_was_not_found_is_said_as_it_is():
     finding = leak(SecretKind.FEATURES)
     silent = {one: learnt_words(replace(finding, outcome=one, severity=Severity.NONE)) for one in Outcome}
-    assert silent[Outcome.NO_LEAK] == "no more than anybody could guess"
+    assert silent[Outcome.NO_LEAK] == "no more than a guess, by what was tried"
     assert silent[Outcome.UNDETERMINED].startswith("not known")
     assert silent[Outcome.ERRORED].startswith("not known")
-    assert silent[Outcome.NOT_IDENTIFIABLE] == "cannot be told from what it saw"
+    assert silent[Outcome.NOT_IDENTIFIABLE] == "not found: several answers fit what it saw"
 
 
 def test_the_worst_columns_are_those_that_leak_most():
@@ -87,3 +87,10 @@ def test_a_leak_whose_figure_is_no_better_than_a_guess_is_told_by_what_shows_it(
     alone = replace(found, columns=())
     assert learnt_words(alone) == "nearer to the truth, row by row, than luck explains"
     assert "97.5 %" in learnt_words(replace(found, score=replace(beaten, baseline=0.4)))
+
+
+def test_what_was_computed_is_told_apart_from_what_a_guess_fills_in() -> None:
+    score = Score("cells-recovered", 0.72, 0.71, Better.HIGHER, (0.7, 0.74), 9)
+    finding = replace(sample_report().findings[0], secret=FINTECH_FEATURES, score=score, cells_recovered=0.02)
+    assert learnt_words(finding) == "2 % of the values, to within 1 % of the range"
+    assert matrix((finding,))[0].what == "columns (features)"

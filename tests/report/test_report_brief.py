@@ -72,7 +72,7 @@ def test_no_name_is_cut():
 def test_how_sure_it_is_stands_below_the_verdict():
     assert "Measured beyond what prior knowledge gives (1 run)." in printed(sample_report())
     first = replace(sample_report().findings[0], p_corrected=1e-9)
-    assert "Luck gets so far in under 0.1 % of cases (5 runs)." in printed(
+    assert "Luck alone gets so far in under 0.1 % of cases (5 runs)." in printed(
         replace(sample_report(), findings=(first,), repeats=5)
     )
     proved = replace(first, certificate="one solution")

@@ -208,7 +208,7 @@ def test_defenses_stand_side_by_side_with_the_models_accuracy() -> None:
     text = Page(f"<div {table}</table></div></div>".replace("<div aria", "<div><div aria", 1)).text
     assert "the model's test accuracy 96.5 % (62.7 %) 93 % (62.7 %) 96.5 % (62.7 %)" in text
     assert "leak 100 %" in text
-    assert "not identifiable no figure" in text
+    assert "several answers fit no figure" in text
 
 
 def test_scenario_environment_and_command_are_on_the_page() -> None:
@@ -278,8 +278,19 @@ def test_an_attack_is_found_by_partner_secret_column_and_outcome() -> None:
 
 def test_three_changes_stand_open_and_the_others_are_folded() -> None:
     report = replace(sample_report(), remedies=tuple(Remedy(f"change {number}") for number in range(5)))
-    source = html.render(report)
+    source = html.render(replace(report, findings=(), runs=()))
     assert source.index("change 2") < source.index("2 further changes") < source.index("change 3")
+
+
+def test_a_defense_is_one_change_whatever_it_does_to_each_leak() -> None:
+    report = sample_report()
+    told = tuple(Remedy(f"large-batch(512) stops leak {number}", "large-batch(512)") for number in range(4))
+    source = html.render(replace(report, remedies=told))
+    start = source.index('id="advice"')
+    first = source[start : source.index("</ol>", start)]
+    assert first.count("large-batch(512)") == 1
+    assert "stops leak" not in first
+    assert source.index("what each defense does to each leak") < source.index("stops leak 3")
 
 
 def test_an_empty_report_still_makes_a_page() -> None:

@@ -14,6 +14,7 @@ from fedleak.core.report import Report, RunSummary
 from fedleak.report.agreement import Agreement, agreement, agreement_words
 from fedleak.report.cases import opponents, silences, worst_leak
 from fedleak.report.defense_effect import best_effect, effects
+from fedleak.report.matrix import SILENT
 from fedleak.report.model_beside_guess import main_utility
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.verdict import statement
@@ -72,6 +73,14 @@ def test_every_kind_has_its_words() -> None:
             ),
             "fintech recovers 93 % of fintech's features to within 1 % of their range (4 % from prior knowledge alone)",
         ),
+        (  # 2 % were computed, the other hits are what a guess fills in
+            leak(
+                secret=FINTECH_FEATURES,
+                score=Score("cells-recovered", 0.72, 0.71, Better.HIGHER, (0.7, 0.74), 9),
+                cells_recovered=0.02,
+            ),
+            "fintech recovers 2 % of fintech's features to within 1 % of their range",
+        ),
         (
             leak(score=AREA, further_scores=(ACCURATE, RARE)),
             "fintech recovers 97 % of bank's labels (62.7 % from prior knowledge alone)",
@@ -109,7 +118,8 @@ def test_the_statement_covers_the_other_secrets_once_each() -> None:
         "bank recovers 3,414 cells",
     ]
     assert top.tally.startswith(
-        "14 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 1 proved by the transcript alone, 6 neither"
+        "14 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 1 proved by the transcript alone, "
+        "6 without an answer"
     )
 
 
@@ -118,7 +128,7 @@ def test_the_statement_covers_the_other_secrets_once_each() -> None:
     [
         ((), "Inconclusive", "No attack was tried."),
         ((Outcome.SKIPPED, Outcome.ERRORED, Outcome.UNDETERMINED), "Inconclusive", "No attack gave an answer."),
-        ((Outcome.NOT_IDENTIFIABLE,), "Inconclusive", "No attack could single out a secret, and none was measured."),
+        ((Outcome.NOT_IDENTIFIABLE,), "Inconclusive", "Several answers fit what each adversary saw"),
         ((Outcome.NO_LEAK,), "No leak found", "The one attack that was measured did no better"),
         (
             (Outcome.NO_LEAK, Outcome.NO_LEAK, Outcome.SKIPPED),
@@ -134,6 +144,31 @@ def test_no_leak_is_never_called_safe(outcomes: tuple[Outcome, ...], level: str,
     assert top.level == level
     assert top.headline.startswith(headline)
     assert "safe" not in top.headline
+
+
+def test_secrets_behind_which_no_figure_stands_are_named_beside_a_clean_verdict() -> None:
+    clean = leak(outcome=Outcome.NO_LEAK, severity=Severity.NONE, theory=Theory("unknown", ()))
+    other = replace(clean, secret=FINTECH_FEATURES, outcome=Outcome.NOT_IDENTIFIABLE, score=None)
+    skipped = replace(other, secret=Secret(SecretKind.GRAM, "bank"), outcome=Outcome.SKIPPED)
+    top = statement(replace(sample_report(), findings=(clean, other, skipped)))
+    assert top.level == "No leak found"
+    assert top.meaning == "Nothing was measured of columns of fintech and likeness of records of bank."
+    assert top.tone == "unmeasured"
+    whole = statement(replace(sample_report(), findings=(clean,)))
+    assert (whole.level, whole.tone, whole.meaning) == ("No leak found", "none", "")
+
+
+def test_a_silence_says_why() -> None:
+    skipped = leak(outcome=Outcome.SKIPPED, severity=Severity.NONE, score=None, why="nobody sees a gradient")
+    longer = replace(skipped, attack="other", why="nobody sees a gradient, or a weight")
+    top = statement(replace(sample_report(), findings=(longer, skipped)))
+    assert (top.headline, top.meaning) == ("No attack gave an answer.", "Why: nobody sees a gradient.")
+
+
+def test_no_words_that_mean_something_else_to_a_data_protection_officer() -> None:
+    """People are identifiable, and are singled out: of answers to equations neither is said."""
+    words = [*OUTCOME_WORDS.values(), *OUTCOME_MEANING.values(), *SILENT.values()]
+    assert not [one for one in words if "identif" in one or "singl" in one or "anonym" in one]
 
 
 def test_the_remedy_names_what_helps_or_says_that_nothing_does() -> None:

@@ -143,7 +143,7 @@ def test_the_built_in_scenario_has_a_ceiling():
     "broken",
     [
         {"approximation": "cubic"},
-        {"own": VerticalLogisticFacts(gradients="ideal-oracle")},  # labels enter without noise
+        {"own": VerticalLogisticFacts(gradients="opened-shares")},  # labels enter without noise
         {"own": None},
         {"max_row_norm": None},  # nothing bounds how far a row moves the weights
         {"learning_rate": 9.0},

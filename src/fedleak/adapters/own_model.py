@@ -22,7 +22,9 @@ from fedleak.adapters.linear_pipeline import linear_pipeline
 from fedleak.adapters.model_table import ModelTable, table_of
 from fedleak.auditing.planner import plan
 from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
+from fedleak.auditing.served_file import LEAST_ROWS
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, nearest_or_list
 from fedleak.core.payload import ModelSpec
@@ -31,7 +33,6 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import RunKey
-from fedleak.core.whole.run import MemorySink
 from fedleak.data.spec import DataSpec
 from fedleak.models.convert import black_box, convert, is_torch_module, of_frame
 from fedleak.models.interpret import interpret
@@ -39,7 +40,7 @@ from fedleak.models.model import Model
 from fedleak.models.model_files import read_model_file
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.tree_models import TreeOutput
-from fedleak.protocols.prediction.served_model import PredictionSettings
+from fedleak.protocols.prediction.served_model import SERVED_AS, PredictionSettings
 from fedleak.protocols.prediction.vertical_prediction import VerticalPrediction
 from fedleak.trial.progress import Silent
 
@@ -47,15 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACTIVE, PASSIVE = "label holder", "partner"
-SERVED_AS = {
-    "linear": "logistic",
-    "tree": "tree",
-    "forest": "forest",
-    "network": "network",
-    "boosted": "boosted",
-    "opaque": "opaque",
-}
-LEAST_ROWS = 20  # whose ranges are not much of a clue to the value of one of them
+
 EXAMPLE_ROWS = 50  # that a model is tried on before anything runs
 
 
@@ -91,7 +84,7 @@ def audit_model(
     )
     key = None if run_key is None else RunKey.from_text(run_key)
     protocol = VerticalPrediction(asked.served)
-    audit = Audit(scenario, planned, lambda _: MemorySink(), Silent(), protocol=protocol, run_key=key)
+    audit = Audit(scenario, planned, in_memory, Silent(), protocol=protocol, run_key=key)
     audit.run()
     return audit.report(command=f'audit_model(..., seed={seed}, run_key="{audit.run_key}")')
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fedleak.advising.worth import SERVED_SHARE, Worth, worth_of
-from fedleak.auditing.planner import PlannedRun, plan_audit
-from fedleak.auditing.runner import Audit, under_ideal_cipher
+from fedleak.auditing.planner import PlannedRun, plan_audit, under_ideal_cipher
+from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import Scenario
 from fedleak.core.attack import Verdict
 from fedleak.core.conclusion import ANSWERED, contradicts_theory
@@ -102,20 +103,17 @@ class Bench:
         """The mean over several trainings in which nobody deviates and no label is redrawn."""
         randomness = Randomness(self.key, scenario.seed)
         try:
-            runs = [
-                play(planned.federation, randomness.again(number), defense=planned.defense, sink=MemorySink()).run
-                for number in range(self.n_models)
-            ]
+            figures = [_figures(planned, randomness.again(number)) for number in range(self.n_models)]
         except RunError:  # a model that overflows is none
             return None
         served = getattr(scenario.settings, SERVED_SHARE, 1.0) / getattr(self.base.settings, SERVED_SHARE, 1.0)
-        return worth_of(_mean([run.utility for run in runs]), _mean([run.baselines for run in runs]), served)
+        return worth_of(_mean([one for one, _ in figures]), _mean([blind for _, blind in figures]), served)
 
     def _audited(self, scenario: Scenario, runs: Sequence[PlannedRun]) -> Report:
         audit = Audit(
             scenario,
             runs,
-            lambda _: MemorySink(),
+            in_memory,
             Silent(),
             run_key=self.key,
             jobs=self.jobs,
@@ -124,6 +122,12 @@ class Bench:
         )
         audit.run()
         return audit.report()
+
+
+def _figures(planned: PlannedRun, randomness: Randomness) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Alone: what was sent while a model was trained takes a hundred megabytes, and goes."""
+    run = play(planned.federation, randomness, defense=planned.defense, sink=MemorySink()).run
+    return run.utility, run.baselines
 
 
 def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:

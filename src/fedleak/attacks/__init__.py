@@ -24,7 +24,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("packed-single-column", "fedleak.attacks.residuals.single_column_recovery:PackedSingleColumn"),
         Entry("score-recovery", "fedleak.attacks.residuals.score_recovery:ScoreRecovery", ("partial-score-recovery",)),
         Entry("unblinded-scores", "fedleak.attacks.residuals.unblinded_exchange:UnblindedScores"),
-        Entry("unblinded-labels", "fedleak.attacks.residuals.unblinded_exchange:UnblindedLabels"),
+        Entry("unblinded-labels", "fedleak.attacks.residuals.unblinded_labels:UnblindedLabels"),
         Entry("ciphertext-sign", "fedleak.attacks.residuals.ciphertext_sign:CiphertextSign"),
         Entry("validation-scores", "fedleak.attacks.residuals.validation_scores:ValidationScores"),
         Entry("gram-recovery", "fedleak.attacks.gram.gram_recovery:GramRecovery", ("score-gram-recovery",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fedleak.auditing.planner import Task
 from fedleak.core.conclusion import ANSWERED
@@ -12,6 +12,7 @@ from fedleak.core.report import Remedy
 from fedleak.theory import THEOREMS
 from fedleak.theory.condition import State
 
+THAT_CLOSES = ". That closes what theory proves: "  # between a change and why
 GOOD = (Fate.STOPPED, Fate.RULED_OUT)
 
 
@@ -26,17 +27,27 @@ def advice(findings: Sequence[Finding], by_theory: Sequence[Remedy]) -> tuple[Re
 
 
 def remedies(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """What closes the leak that a theorem opens to some adversary, where the protocol at hand can have it."""
-    lines: dict[str, None] = {}
+    """What closes the leaks that theorems open, where the protocol at hand can have it: a sentence a change."""
+    proved: dict[str, dict[str, dict[str, list[str]]]] = {}  # by change, by adversary, by conclusion
     for task in {id(task.facts): task for task in tasks}.values():  # attacks of one adversary share their facts
         for theorem in THEOREMS:
             assessment = theorem.assess(task.facts)
             words = [measure.words for measure in assessment.remedies if measure.fits(task.facts)]
             if assessment.state is State.HOLDS and words:
-                who = " and ".join(task.adversary.parties)
-                holds = f"Against {who}, {theorem.name} holds ({assessment.conclusion})."
-                lines[f"{holds} What closes it: {'; or '.join(words)}."] = None
-    return tuple(lines)
+                by_who = proved.setdefault("; or ".join(words), {})
+                conclusions = by_who.setdefault(" and ".join(task.adversary.parties), {})
+                named = conclusions.setdefault(assessment.conclusion, [])
+                named += [] if theorem.name in named else [theorem.name]
+    return tuple(f"{change}{THAT_CLOSES}{_proved(by_who)}." for change, by_who in proved.items())
+
+
+def _proved(by_who: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """``for fintech, every label is determined in the first epoch (hu2022/theorem-4.6); for bank, ...``."""
+    told = {
+        who: ", ".join(f"{conclusion} ({', '.join(theorems)})" for conclusion, theorems in conclusions.items())
+        for who, conclusions in by_who.items()
+    }
+    return "; ".join(f"for {who}, {conclusions}" for who, conclusions in told.items())
 
 
 def _told(findings: Sequence[Finding], defense: str, question: Aim, fate: Fate) -> Remedy:

@@ -1,4 +1,5 @@
-"""The audit of a run that took place elsewhere: one passive adversary for each party, and every attack that applies."""
+"""The audit of a run that took place elsewhere: one passive adversary for each party and for each coalition that is
+named, and every attack that applies."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.planner import PlannedRun, plan
 from fedleak.auditing.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
+from fedleak.core.errors import InputError, nearest_or_list
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.data.spec import DataSpec
@@ -25,14 +27,21 @@ class CapturedPlan:
     left_out: tuple[str, ...]  # attacks that nobody has what they need for
 
 
-def plan_captured(transcript: Path, truth: Path | None = None, attacks: Sequence[str] = ()) -> CapturedPlan:
+def plan_captured(
+    transcript: Path,
+    truth: Path | None = None,
+    attacks: Sequence[str] = (),
+    coalitions: Sequence[tuple[str, ...]] = (),
+) -> CapturedPlan:
     """``attacks``: only these; an attack that is named is reported even where it cannot be tried."""
     settings = CapturedSettings(str(transcript), "" if truth is None else str(truth))
     captured = opened(settings.transcript).captured
     if truth is not None:
         read_truth(truth, captured)  # now, so that a wrong one is told before anything runs
     facts = captured.transcript.facts
-    scenario = _scenario(settings, facts, tuple(ATTACKS.get(name).name for name in attacks))
+    _check_coalitions(coalitions, facts)
+    who = (*((party.name,) for party in facts.parties), *coalitions)
+    scenario = _scenario(settings, facts, who, tuple(ATTACKS.get(name).name for name in attacks))
     federation = Federation(
         CapturedRun.name, tuple(map(_empty, facts.parties)), settings, max_row_norm=facts.max_row_norm
     )
@@ -40,7 +49,20 @@ def plan_captured(transcript: Path, truth: Path | None = None, attacks: Sequence
     return CapturedPlan(scenario, *((runs, ()) if attacks else _of_use(runs)))
 
 
-def _scenario(settings: CapturedSettings, facts: Facts, attacks: tuple[str, ...]) -> Scenario:
+def _check_coalitions(coalitions: Sequence[tuple[str, ...]], facts: Facts) -> None:
+    names = [party.name for party in facts.parties]
+    for coalition in coalitions:
+        unknown = sorted({*coalition} - {*names})
+        if unknown or len({*coalition}) != len(coalition) or not 2 <= len(coalition) < len(names):
+            raise InputError(
+                f"a coalition must be two parties or more of the captured run, and not all of them; got "
+                f"{','.join(coalition)}{nearest_or_list(unknown[0], names) if unknown else ''}"
+            )
+
+
+def _scenario(
+    settings: CapturedSettings, facts: Facts, who: Sequence[tuple[str, ...]], attacks: tuple[str, ...]
+) -> Scenario:
     return Scenario(
         title=f"{Path(settings.transcript).absolute().name}, captured",
         seed=0,
@@ -49,7 +71,7 @@ def _scenario(settings: CapturedSettings, facts: Facts, attacks: tuple[str, ...]
         settings=settings,
         partition=PartitionSpec(test_share=0.0),
         parties=tuple(PartySpec(name=party.name, role=party.role) for party in facts.parties),
-        adversaries=tuple(AdversarySpec(parties=(party.name,), attacks=attacks) for party in facts.parties),
+        adversaries=tuple(AdversarySpec(parties=parties, attacks=attacks) for parties in who),
         defenses=(),
     )
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.auditing.planner import PlannedRun
-from fedleak.auditing.runner import under_ideal_cipher
+from fedleak.auditing.planner import PlannedRun, under_ideal_cipher
 from fedleak.core.whole.federation import Federation
 from fedleak.crypto.cipher_speed import CipherSpeed, Clock, Operations, measured_speed
 from fedleak.protocols import PROTOCOLS

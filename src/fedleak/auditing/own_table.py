@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fedleak.auditing.changed_scenario import settings_in
 from fedleak.auditing.frames import FrameOptions, raw_scenario
-from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.scenario import PartitionSpec, Scenario
 from fedleak.auditing.scenario_file import read_scenario
 from fedleak.auditing.scenario_text import scenario_text
 from fedleak.core.errors import InputError, listed, nearest_or_list
@@ -25,6 +25,7 @@ from fedleak.protocols import PROTOCOLS
 
 OURS, PARTNER = "our side", "partner"
 MOST_ROWS = 400  # under real encryption every row costs; how a batch leaks does not depend on how many there are
+LEAST_ROWS = 10
 MOST_CLASSES = 10  # more whole numbers than that are amounts
 PHASES = ("train", "predict")
 TRAINED_BY: Mapping[TaskName, str] = {
@@ -37,6 +38,10 @@ TASK_WORDS: Mapping[TaskName, str] = {
     "multiclass": "several classes",
     "regression": "numbers",
 }
+SEES_PREDICTIONS = (
+    "who holds the labels sees the predictions, so this asks what our side learns of partners' columns; "
+    "--labels partner asks what a partner learns of ours"
+)
 HOW_TO_USE = {Nature.DATE: "give it as a number of days to have it audited"}
 
 
@@ -45,6 +50,7 @@ class Wishes:
     """As on the command line. ``mine`` and ``partners``: columns with commas, behind a name and = if it shall have one.
     ``settings``: KEY=VALUE, for any key of a scenario's tables of the data and of the federation."""
 
+    table: str | None = None  # where a model file is audited: the rows that it predicts
     target: str | None = None
     mine: str | None = None
     partners: tuple[str, ...] = ()
@@ -56,7 +62,12 @@ class Wishes:
     @property
     def words(self) -> list[str]:
         """The options that say this."""
-        given = [("--target", self.target), ("--mine", self.mine), *(("--partner", text) for text in self.partners)]
+        given = [
+            ("--table", self.table),
+            ("--target", self.target),
+            ("--mine", self.mine),
+            *(("--partner", text) for text in self.partners),
+        ]
         given += [("--labels", self.labels), ("--phase", self.phase), ("--protocol", self.protocol)]
         given += [("--set", text) for text in self.settings]
         unsaid = {("--labels", "mine"), ("--phase", "train")}
@@ -71,9 +82,13 @@ class Draft:
 
 def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows: bool = False) -> Draft:
     """Relative paths start at ``folder``. ``all_rows``: who decides how many are audited comes later."""
+    if wishes.table is not None:
+        raise InputError(f"--table must go with a model file, whose rows it names; got {source}, a table itself")
     table = load(source, target=wishes.target, folder=folder)
+    if table.n_rows < LEAST_ROWS:
+        raise InputError(f"a table must have {LEAST_ROWS} rows or more, or luck cannot be told; got {table.n_rows}")
     found = {column.name: column for column in survey(table)}
-    target = _target(table, found)
+    target = target_of(table, found)
     holdings = holdings_of(wishes, table.names)
     used = {party: [name for name in names if found[name].is_usable] for party, names in holdings.items()}
     _check_somebody_holds_something(holdings, used, found)
@@ -82,20 +97,26 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
     decided = {
         **_data_settings(table, found, used, task, protocol),
         **({} if all_rows or table.n_rows <= MOST_ROWS else {"max_rows": MOST_ROWS}),
+        **_fitting_batch(table.n_rows, protocol),
         "title": f"{Path(source).name}: {' and '.join(holdings)}",
         **settings_in(wishes.settings),
     }
+    holder = label_holder(holdings, wishes)
     options = FrameOptions(
         target=target.name,
         parties=used,
-        labels=next(iter(holdings)) if wishes.labels == "mine" else list(holdings)[1],
+        labels=holder,
         protocol=protocol.name,
-        adversaries=_curious(list(holdings)[1:], protocol),
+        adversaries=_curious(list(holdings)[1:], holder, protocol),
         settings=decided,
     )
     scenario = read_scenario(raw_scenario(table.n_rows, options, source))
     remarks = _remarks(scenario, table, found, holdings, wishes)
     return Draft(replace(scenario, folder=folder), tuple(remarks))
+
+
+def label_holder(holdings: Mapping[str, object], wishes: Wishes) -> str:
+    return list(holdings)[0 if wishes.labels == "mine" else 1]
 
 
 def draft_text(draft: Draft, beside: Path) -> str:
@@ -112,7 +133,7 @@ def placed_beside(scenario: Scenario, folder: Path) -> Scenario:
     return replace(scenario, data=replace(data, source=Path(place).as_posix()))
 
 
-def _target(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
+def target_of(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
     if table.target is None:
         raise InputError(f"--target must name the column of labels; {table.source} has {listed(table.names)}")
     target = found[table.target.name]
@@ -134,7 +155,8 @@ def holdings_of(wishes: Wishes, names: Sequence[str]) -> dict[str, list[str]]:
     rest = [name for name in names if name not in taken]
     holdings = {name or own: columns or rest for (name, columns), own in zip(given, told, strict=True)}
     if len(holdings) < len(given):
-        raise InputError(f"parties must have different names; got {', '.join(name or '' for name, _ in given)}")
+        names = ", ".join(name or own for (name, _), own in zip(given, told, strict=True))
+        raise InputError(f"parties must have different names; got {names}")
     return holdings
 
 
@@ -197,6 +219,8 @@ def _data_settings(
     about = [found[name] for name in (*kept, table.target.name)]
     marks = sorted({mark for column in about for mark in column.marks})
     decided: dict[str, object] = {"task": task, "scaling": "standard"}
+    if task == "regression":
+        decided["target_scaling"] = "standard"
     if protocol.name == "vertical-prediction":
         decided["scaling"] = "minmax"
     if any(column.nature is Nature.CATEGORY for column in about[:-1]):
@@ -208,6 +232,13 @@ def _data_settings(
     return decided
 
 
+def _fitting_batch(n_rows: int, protocol: type[Protocol]) -> dict[str, object]:
+    """All rows that are trained on, where a batch has more by default."""
+    usual = getattr(protocol.settings_type(), "batch_size", None)
+    n_trained = n_rows - max(1, round(PartitionSpec.test_share * n_rows))
+    return {"batch_size": n_trained} if isinstance(usual, int) and usual > n_trained else {}
+
+
 def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy:
     """A label cannot be filled in."""
     if target.n_missing:
@@ -215,7 +246,10 @@ def _missing_policy(target: Surveyed, protocol: type[Protocol]) -> MissingPolicy
     return "keep" if protocol.name == "secureboost" else "mean"
 
 
-def _curious(partners: Sequence[str], protocol: type[Protocol]) -> list[str]:
+def _curious(partners: Sequence[str], holder: str, protocol: type[Protocol]) -> list[str]:
+    """Every partner; of predictions whoever gets them, for nobody else sees anything."""
+    if protocol.name == "vertical-prediction":
+        return [holder]
     return [*partners, *(role.value for role in sorted(protocol.roles - DATA_ROLES))]
 
 
@@ -228,6 +262,7 @@ def _remarks(
 ) -> Iterator[str]:
     data = scenario.data
     yield f"{table.source} has {table.n_rows:,} rows and {len(table.names)} columns beside the target {data.target!r}"
+    yield from table.notes
     if data.max_rows is not None and data.max_rows < table.n_rows:
         yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
     for party in scenario.parties:
@@ -241,8 +276,8 @@ def _remarks(
     if nobodys:
         yield f"left out, for nobody holds it: {', '.join(nobodys)}"
     yield from _about_missing(scenario, [column for name, column in found.items() if name not in data.drop])
-    if wishes.phase == "predict" and wishes.labels == "mine":
-        yield "who holds the labels alone sees predictions; --labels partner shows what it learns of your columns"
+    if scenario.protocol == "vertical-prediction" and wishes.labels == "mine":
+        yield SEES_PREDICTIONS
     curious = ", ".join(party for adversary in scenario.adversaries for party in adversary.parties)
     yield f"protocol: {scenario.protocol}; curious: {curious}"
 

@@ -67,9 +67,27 @@ class PlannedRun:
     n_rounds: int | None  # for the progress bar
 
     @property
+    def label(self) -> str | None:
+        return self.defense.label if self.defense else None
+
+    @property
+    def name(self) -> str:
+        return (self.label or "no-defense") + (f"-{self.deviation}-by-{self.deviating}" if self.deviation else "")
+
+    @property
     def dishonest(self) -> Deviation | None:
         """What the deviating party does, fitted to what it knows."""
         return DEVIATIONS.get(self.deviation)().informed(self.tasks[0].facts) if self.deviation else None
+
+
+def under_ideal_cipher(planned: PlannedRun) -> PlannedRun:
+    """The same under the ideal cipher, where the protocol has one to choose; it has none for a lack of blinding."""
+    from fedleak.crypto.blinding import FRESH  # theory alone needs no cipher
+
+    settings = planned.federation.settings
+    if not hasattr(settings, "cipher") or getattr(settings, "blinding", FRESH) != FRESH:
+        return planned
+    return replace(planned, federation=planned.federation.with_settings(cipher="sealed"))
 
 
 def plan(

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from hashlib import sha256
 
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice, remedies
+from fedleak.auditing.data_digest import data_digests
 from fedleak.auditing.declared_knowledge import draw_knowledge
 from fedleak.auditing.kept import Kept
-from fedleak.auditing.planner import NOTHING_LEFT, OF_CELLS, PlannedRun, Task, attacks_for_other_protocols
+from fedleak.auditing.planner import (
+    NOTHING_LEFT,
+    OF_CELLS,
+    PlannedRun,
+    Task,
+    attacks_for_other_protocols,
+    under_ideal_cipher,
+)
+from fedleak.auditing.runs_ahead import RunsAhead, SinkFactory, StoredTraining, Training, folder_name, is_long
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import FedleakError, InputError, TimeSpentError, in_one_line, show_traceback
@@ -23,8 +30,8 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
-from fedleak.core.whole.run import MemorySink, Sink
-from fedleak.crypto.blinding import FRESH
+from fedleak.core.whole.run import MemorySink
+from fedleak.crypto.cores import cores, using
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
 from fedleak.trial.canaries import redraw
@@ -33,14 +40,14 @@ from fedleak.trial.conversation import Limits
 from fedleak.trial.decide import Question, decide, unanswered
 from fedleak.trial.isolation import can_isolate, shared_isolation
 from fedleak.trial.luck import decide_together
-from fedleak.trial.play import NO_LIMITS, Played, play
+from fedleak.trial.play import NO_LIMITS, Played
 from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 
 REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
 TIME_SPENT = "the time that was given is spent"
+_SHOWN = ("cipher", "key_bits", "fraction_bits")
 NOT_ISOLATED = "in the audit's own process, beside the data"
-SinkFactory = Callable[[str], Sink]
 
 
 class Audit:
@@ -90,6 +97,7 @@ class Audit:
         self._kept = kept or Kept()
         self._deadline = deadline
         self._reduced = reduced
+        self._digests = data_digests(scenario, runs)
         self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
 
     @property
@@ -100,13 +108,27 @@ class Audit:
         """Everything that is planned. Input that a run refuses ends the audit; any other failure becomes a finding."""
         if self._isolated:
             shared_isolation().preload(task.attack for _, task in self._tasks() if task.skip is None)
-        for place, planned in enumerate(self._runs):
-            wanted = [task for task in planned.tasks if task.skip is None]
-            missing = [task for task in wanted if self._places[task] not in self._kept.findings]
-            self._seconds_left()
-            # A defense that leaves nothing to attack has its price too.
-            if missing or (place not in self._kept.summaries and (wanted or planned.defense is not None)):
-                self._one_run(place, planned, missing)
+        with self._ahead([place for place in range(len(self._runs)) if self._is_open(place)]) as ahead:
+            for place in range(len(self._runs)):
+                self._seconds_left()
+                if self._is_open(place):
+                    self._one_run(place, ahead)
+
+    def _ahead(self, places: Sequence[int]) -> RunsAhead:
+        """All but the first of the long ones, on cores that would have nothing to do."""
+        n_processes = min(self._jobs, cores()) - 1
+        long = [place for place in places if is_long(self._runs[place])] if n_processes else []
+        return RunsAhead({place: self._stored_training(place) for place in long[1:]}, n_processes)
+
+    def _is_open(self, place: int) -> bool:
+        """A defense that leaves nothing to attack has its price too."""
+        planned = self._runs[place]
+        tried = planned.defense is not None or any(task.skip is None for task in planned.tasks)
+        return bool(self._missing(planned)) or (tried and place not in self._kept.summaries)
+
+    def _missing(self, planned: PlannedRun) -> list[Task]:
+        wanted = [task for task in planned.tasks if task.skip is None]
+        return [task for task in wanted if self._places[task] not in self._kept.findings]
 
     @property
     def open_places(self) -> tuple[int, ...]:
@@ -127,6 +149,7 @@ class Audit:
                 command=command,
                 attacks="each in a process that held its view alone" if self._isolated else NOT_ISOLATED,
                 **{name: getattr(settings, name) for name in _SHOWN if hasattr(settings, name)},
+                **self._digests,
                 **self._brought(),
             ),
             runs=tuple(summary for _, summary in sorted(self._kept.summaries.items())),
@@ -163,12 +186,13 @@ class Audit:
     def _finding(self, planned: PlannedRun, task: Task, unfinished: str) -> Finding:
         """As it was found, or why it was not."""
         found = self._kept.findings.get(self._places[task])
-        return found or unanswered(task.question(_label(planned)), Outcome.SKIPPED, task.skip or unfinished)
+        return found or unanswered(task.question(planned.label), Outcome.SKIPPED, task.skip or unfinished)
 
-    def _one_run(self, place: int, planned: PlannedRun, tasks: Sequence[Task]) -> None:
-        label = _label(planned)
+    def _one_run(self, place: int, ahead: RunsAhead) -> None:
+        planned = self._runs[place]
+        tasks, label = self._missing(planned), planned.label
         try:
-            played = self._train(planned)
+            played = self._train(place, ahead)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
             again = [self._again(planned, number) for number in range(1, self._repeats if tasks else 1)]
         except InputError:
@@ -184,39 +208,36 @@ class Audit:
             summary = RunSummary(label, planned.deviation, utility, played.seconds, notes, blind)
             self._kept.add_summary(place, summary)
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
-        self._attack_all(tasks, [played, *again], label)
+        self._attack_all(tasks, [played, *again], label, n_jobs=max(1, self._jobs - ahead.n_busy))
 
-    def _train(self, planned: PlannedRun) -> Played:
-        name = _label(planned) or "no-defense"
-        if planned.deviation:
-            name += f"-{planned.deviation}-by-{planned.deviating}"
-        self._progress.begin(f"{self._scenario.protocol}, {name}", planned.n_rounds)
+    def _train(self, place: int, ahead: RunsAhead) -> Played:
+        stored, begun = self._stored_training(place), ahead.is_begun(place)
+        n_rounds = None if begun else self._runs[place].n_rounds
+        self._progress.begin(f"{self._scenario.protocol}, {self._runs[place].name}", n_rounds)
+        if (played := ahead.taken(place, self._seconds_left)) is not None:
+            return played
         steps = PROTOCOLS.get(self._scenario.protocol).named_steps
-        with WatchedSink(self._sink_for(_folder_name(name)), self._progress, steps) as sink:
-            return self._played(planned, sink)
+        with WatchedSink(stored.sink, self._progress, steps) as sink, using(max(1, cores() - ahead.n_busy)):
+            return stored.training.into(sink)
 
-    def _played(self, planned: PlannedRun, sink: Sink, number: int = 0) -> Played:
+    def _stored_training(self, place: int) -> StoredTraining:
+        planned = self._runs[place]
+        return StoredTraining(self._training(planned), self._sink_for, folder_name(planned.name))
+
+    def _training(self, planned: PlannedRun, number: int = 0) -> Training:
         """The same randomness for every plan: runs of one number differ by defense and deviation, not by luck."""
-        return play(
-            planned.federation,
-            self._randomness.again(number),
-            defense=planned.defense,
-            deviation=planned.dishonest,
-            deviating=planned.deviating,
-            protocol=self._protocol,
-            sink=sink,
-        )
+        return Training(planned, self._randomness.again(number), self._protocol)
 
     def _again(self, planned: PlannedRun, number: int) -> Played:
         """A further run, under the ideal cipher, with some labels redrawn where labels are to be found."""
         targets = dict.fromkeys(task.target for task in planned.tasks if task.skip is None)
         drawn = redraw(planned.federation, targets, self._randomness, number=number, n_runs=self._repeats - 1)
-        played = self._played(under_ideal_cipher(replace(planned, federation=drawn.federation)), MemorySink(), number)
-        return replace(played, canaries=drawn.ids)
+        ideal = under_ideal_cipher(replace(planned, federation=drawn.federation))
+        return replace(self._training(ideal, number).into(MemorySink()), canaries=drawn.ids)
 
-    def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None) -> None:
+    def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None, *, n_jobs: int) -> None:
         """Side by side: each attempt is a process of its own, and this one waits, answers and scores."""
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(n_jobs) as pool:
             running = {pool.submit(self._attack, task, runs, defense): task for task in tasks}
             try:
                 for done in as_completed(running, self._seconds_left()):
@@ -266,31 +287,9 @@ class Audit:
         )
 
 
-def under_ideal_cipher(planned: PlannedRun) -> PlannedRun:
-    """The same under the ideal cipher, where the protocol has one to choose; it has none for a lack of blinding."""
-    settings = planned.federation.settings
-    if not hasattr(settings, "cipher") or getattr(settings, "blinding", FRESH) != FRESH:
-        return planned
-    return replace(planned, federation=planned.federation.with_settings(cipher="sealed"))
-
-
 def _all_known(task: Task, played: Played, knowledge: Knowledge) -> bool:
     """A share just below 1 may round to every cell of a small table; a plan without data cannot tell."""
     if task.target.kind not in OF_CELLS or not knowledge.cells:
         return False
     values = played.run.truth.of(task.target)
     return bool(knowledge.cell_mask(task.target.owner, values.ids, values.cell_shape).all())
-
-
-MAX_FOLDER_CHARS = 100
-_SHOWN = ("cipher", "key_bits", "fraction_bits")
-
-
-def _folder_name(name: str) -> str:
-    """A name for a transcript's folder: names of parties come into it, with slashes or at any length."""
-    safe = re.sub(r"[^\w()=., '-]", "_", name, flags=re.ASCII)[:MAX_FOLDER_CHARS]
-    return safe if safe == name else f"{safe}-{sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _label(planned: PlannedRun) -> str | None:
-    return planned.defense.label if planned.defense else None

@@ -13,6 +13,7 @@ from fedleak.auditing.changed_scenario import changed
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.own_table import Draft, Wishes, draft_text, drafted
 from fedleak.auditing.runner import TIME_SPENT
+from fedleak.auditing.served_file import drafted_model
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.output import check_json_target, say, write_json
@@ -28,6 +29,7 @@ from fedleak.door.audit_folder import DRAFTED
 from fedleak.door.audits import carry_out
 from fedleak.door.given import Given, GivenCapture, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
+from fedleak.models.model_files import is_model_file
 from fedleak.report import json_format
 from fedleak.report.brief import print_brief
 from fedleak.report.finding_journal import JOURNAL, Order, recall
@@ -45,9 +47,10 @@ def given_by(order: Order, draft: Draft | None) -> Given | GivenCapture:
     if draft is not None:
         return given(draft.scenario, FrameOptions(), attacks=order.attacks or None)
     if order.transcript is None and scenario is not None and (is_gradient(scenario) or scenario.is_dir()):
-        return GivenCapture(scenario, order.place(order.truth), order.attacks)
-    if order.transcript is None and order.truth is not None:
-        raise InputError("--truth must go with a captured run or a gradient; a scenario brings its own data")
+        return _captured(scenario, order)
+    if order.transcript is None and (order.truth is not None or order.coalitions):
+        named = "--coalition" if order.truth is None else "--truth"
+        raise InputError(f"{named} must go with a captured run or a gradient; a scenario brings its own data")
     if order.transcript is None:
         return given(scenario, FrameOptions(), attacks=order.attacks or None)
     if order.scenario is not None:
@@ -57,17 +60,29 @@ def given_by(order: Order, draft: Draft | None) -> Given | GivenCapture:
         )
     transcript = order.place(order.transcript)
     assert transcript is not None
-    return GivenCapture(transcript, order.place(order.truth), order.attacks)
+    return _captured(transcript, order)
+
+
+def _captured(transcript: Path, order: Order) -> GivenCapture:
+    together = tuple(tuple(name.strip() for name in one.split(",")) for one in order.coalitions)
+    return GivenCapture(transcript, order.place(order.truth), order.attacks, together)
 
 
 def _draft(order: Order) -> Draft | None:
     """The scenario that is made of a table, and what was decided for whoever gave it."""
     if order.wishes is None or order.scenario is None:
         return None
-    draft = drafted(order.scenario, order.wishes, Path(order.folder), all_rows=order.budget is not None)
+    make = drafted_model if is_model(order.place(order.scenario)) else drafted
+    draft = make(order.scenario, order.wishes, Path(order.folder), all_rows=order.budget is not None)
     for remark in draft.remarks:
         say(f"fedleak: {remark}", err=True)
     return draft
+
+
+def is_model(source: Path | None) -> bool:
+    """A file with a model in it; tables are told by their names."""
+    named_table = source is not None and str(source).endswith(SUFFIXES) and not is_gradient(source)
+    return source is not None and not named_table and source.suffix != ".toml" and is_model_file(source)
 
 
 def wishes_about(source: Path | None, wishes: Wishes) -> Wishes | None:
@@ -77,11 +92,11 @@ def wishes_about(source: Path | None, wishes: Wishes) -> Wishes | None:
         if wishes.words:
             raise InputError(
                 f"{', '.join(word for word in wishes.words if word.startswith('--'))} must go with a table, such as "
-                f"customers.csv; got {source or 'none'}. A scenario says it itself"
+                f"customers.csv, or a model file; got {source or 'none'}. A scenario says it itself"
             )
         return None
     is_table = str(source).endswith(SUFFIXES) and not is_gradient(source)
-    return wishes if wishes.words or is_table or str(source).startswith(SCHEMES) else None
+    return wishes if wishes.words or is_table or is_model(source) or str(source).startswith(SCHEMES) else None
 
 
 def command_of(order: Order, key: RunKey) -> str:
@@ -98,6 +113,7 @@ def command_of(order: Order, key: RunKey) -> str:
         named += [] if value is None else [option, f"{value:g}" if isinstance(value, float) else str(value)]
     # what the time made smaller, in its place: another machine would choose otherwise
     named += [word for text in order.changed for word in ("--set", text)]
+    named += [word for names in order.coalitions for word in ("--coalition", names)]
     named += [word for name in order.attacks for word in ("--attack", name)]
     return shlex.join(["fedleak", "audit", *named, "--run-key", str(key)])
 

@@ -16,9 +16,16 @@ FAIL_ON = click.Choice(["never", "low", "medium", "high"])
 @click.command(context_settings={"show_default": True})
 @click.argument("scenario", type=PATH, required=False)
 @about_a_table
+@click.option("--table", help="Of a model file: the table whose rows it predicts.")
 @click.option("--transcript", type=PATH, help="Audit a run that was captured elsewhere, in place of a scenario.")
 @click.option(
     "--truth", type=PATH, help="What the captured run is checked against: a truth folder, a CSV or an .npz file."
+)
+@click.option(
+    "--coalition",
+    "coalitions",
+    multiple=True,
+    help="Parties of the captured run that pool what they have: clinic,lab. May be given several times.",
 )
 @click.option("--attack", "attacks", multiple=True, help="Only this attack; may be given several times.")
 @click.option("--out", type=PATH, default=Path("fedleak-audit"), help="Folder for the reports and transcripts.")
@@ -59,6 +66,7 @@ def audit(
     scenario: Path | None,
     transcript: Path | None,
     truth: Path | None,
+    coalitions: tuple[str, ...],
     attacks: tuple[str, ...],
     out: Path,
     json: str | None,
@@ -79,7 +87,8 @@ def audit(
     """Run the protocol, take each adversary's place, and report what it can reconstruct.
 
     SCENARIO: Scenario in TOML; the built-in one if left out. Or a table: customers.csv --target defaulted --mine
-    "income,age" --partner "basket,visits". Or a gradient, or the folder of a captured run.
+    "income,age" --partner "basket,visits". Or a model file, with --table customers.csv beside the same options. Or a
+    gradient, or the folder of a captured run.
     """
     from fedleak.auditing.own_table import Wishes
     from fedleak.cli.audit import MB, Telling, audit_command, begun_order, refuse_beside_resume, wishes_about
@@ -100,6 +109,7 @@ def audit(
         changed=() if about_table else wished.settings,
         transcript=_text(transcript),
         truth=_text(truth),
+        coalitions=coalitions,
         attacks=attacks,
         repeats=repeats,
         jobs=jobs,

@@ -9,13 +9,15 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TypeVar
 
+from fedleak.auditing.advisor import THAT_CLOSES
 from fedleak.auditing.frames import FrameOptions
 from fedleak.cli.output import say, write_json
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Verdict
 from fedleak.door.checking import Assessed, Check, Expected, checked
 from fedleak.door.given import given
-from fedleak.report.wording import left_out, owned
+from fedleak.report.numbers import count
+from fedleak.report.wording import left_out, owned_plainly
 from fedleak.theory.condition import Assessment, State
 
 Case = tuple[tuple[str, ...], str | None]  # adversary and defense
@@ -30,8 +32,11 @@ ANSWERS = {
     SKIPPED: "not tried",
     Verdict.IMPOSSIBLE.value: "ruled out for the attacks that we have",
 }
+LEAKS = (Verdict.EXACT.value, Verdict.PARTIAL.value)
+NO_CHANGE = "Change: theory names none that closes it; fedleak advise SCENARIO.toml looks for one, and tries it."
 MOST_LINES = 25
 MOST_QUESTIONS = 10
+MOST_ANSWER_LINES = 16  # the rest is for defenses and what to change
 NARROW, WIDE = 80, 110
 
 
@@ -49,12 +54,17 @@ def _show_brief(found: Check) -> None:
     n_left = MOST_LINES - len(lines) - 1
     told = 0
     for advice in found.advice:
-        wrapped = wrap(f"Change: {advice}", width, subsequent_indent="  ")
-        if len(wrapped) <= n_left:
-            n_left -= len(wrapped)
-            told += 1
-            lines += wrapped
-    more = f" {len(found.advice) - told} more changes," if told < len(found.advice) else ""
+        change = advice.partition(THAT_CLOSES)[0]
+        for words in (advice, f"{change}."):  # the reason stays away where there is no room for it
+            wrapped = wrap(f"Change: {words}", width, subsequent_indent="  ")
+            if len(wrapped) <= n_left:
+                n_left -= len(wrapped)
+                told += 1
+                lines += wrapped
+                break
+    if not found.advice and any(attack.verdict in LEAKS and attack.defense is None for attack in found.attacks):
+        lines += wrap(NO_CHANGE, width, subsequent_indent="  ")
+    more = f" {count(len(found.advice) - told, 'more change')}," if told < len(found.advice) else ""
     for line in (*lines, f"With --verbose:{more} every theorem and attack, with reasons."):
         say(line)
 
@@ -67,12 +77,24 @@ def _answers(attacks: Sequence[Expected], width: int) -> Iterator[str]:
     ranked = sorted(asked.items(), key=lambda item: list(ANSWERS).index(_answer(item[1])))
     shown = ranked[:MOST_QUESTIONS]
     who_wide = min(20, max(len(" + ".join(parties)) for (parties, _), _ in shown))
-    about_wide = min(34, max(len(owned(secret)) for (_, secret), _ in shown))
+    about_wide = min(34, max(len(owned_plainly(secret)) for (_, secret), _ in shown))
+    rows = []
     for (parties, secret), tried in shown:
-        who, about = _cut(" + ".join(parties), who_wide), _cut(owned(secret), about_wide)
-        yield _cut(f"{who:{who_wide}}  {about:{about_wide}}  {_words(tried)}", width)
+        who, about = _cut(" + ".join(parties), who_wide), _cut(owned_plainly(secret), about_wide)
+        rows.append((f"{who:{who_wide}}  {about:{about_wide}}  ", _words(tried)))
+    yield from _in_width(rows, width)
     if len(ranked) > len(shown):
         yield f"and {len(ranked) - len(shown)} more, none of them worse"
+
+
+def _in_width(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Reasons whole, in further lines, where a screen has room for them; cut otherwise."""
+    left = max(len(head) for head, _ in rows)
+    whole = [wrap(words, width, initial_indent=head, subsequent_indent=" " * left) for head, words in rows]
+    if sum(map(len, whole)) <= MOST_ANSWER_LINES:
+        yield from (line for lines in whole for line in lines)
+    else:
+        yield from (_cut(f"{head}{words}", width) for head, words in rows)
 
 
 def _under_defenses(attacks: Sequence[Expected], width: int) -> Iterator[str]:

@@ -100,6 +100,7 @@ class Report(Tabular):
         return "\n".join([f"<Report of {self.title}: {self.in_words()}>", *shown, *rest])
 
 
+DATA_DIGEST, FILE_DIGEST = "data_sha256", "data_file_sha256"  # of the environment: of the cells, and of their file
 PROVED = "proved from what was seen, without a truth"
 N_SHOWN = 5  # leaks in a repr
 # A report as a table: plain values, the same columns for every finding.

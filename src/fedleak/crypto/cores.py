@@ -14,6 +14,7 @@ import atexit
 import os
 import pickle
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -27,6 +28,7 @@ from typing import Any, TypeVar
 ShareT = TypeVar("ShareT")
 ResultT = TypeVar("ResultT")
 SHARES_A_CORE = 4  # at most: who is done first takes the next
+INTERRUPTED_SECONDS = 3.0  # that a helper has to tidy up
 PIPE_BYTES = 1 << 20  # what is read at once: every read waits for the thread that computes here
 _CALL = "from fedleak.crypto.cores import serve; serve()"
 
@@ -180,6 +182,15 @@ class Helper:
     def end(self) -> None:
         with suppress(OSError):  # it is gone, and there is no one to tell
             self._process.communicate()
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does, so that it takes with it what it began to write; it is gone afterwards in any case."""
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(INTERRUPTED_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self.end()
 
     def kill(self) -> None:
         self._process.kill()

@@ -83,34 +83,35 @@ class IdealRing(RingArithmetic):
         return _product(self._table[:, rows].transpose(0, 2, 1), factors)
 
     def multiply(self, left: Words, right: Words) -> Words:
-        _check_range(_sizes(left) * _sizes(right))
+        check_range(sizes(left) * sizes(right))
         return left * right
 
     def scaled(self, values: Words, factor: int) -> Words:
-        _check_range(_sizes(values) * abs(factor))
+        check_range(sizes(values) * abs(factor))
         return values * word(factor)
 
     def shift(self, values: Words, bits: int) -> Words:
-        _check_range(_sizes(values))
+        check_range(sizes(values))
         return words((signed(values) + (1 << (bits - 1))) >> bits)
 
     def clip(self, values: Words, edge: int) -> Words:
-        _check_range(_sizes(values))
+        check_range(sizes(values))
         return words(np.clip(signed(values), -edge, edge))
 
 
 def _product(matrix: Words, vector: Words) -> Words:
     # Sums of magnitudes bound the sum and every part of it, whatever the order.
-    _check_range(_sizes(matrix) @ _sizes(vector)[..., None])
+    check_range(sizes(matrix) @ sizes(vector)[..., None])
     return (matrix @ vector[..., None])[..., 0]
 
 
-def _sizes(values: Words) -> npt.NDArray[np.float64]:
+def sizes(values: Words) -> npt.NDArray[np.float64]:
     return np.abs(signed(values).astype(np.float64))
 
 
-def _check_range(sizes: npt.NDArray[np.float64]) -> None:
-    largest = float(np.max(sizes, initial=0.0))
+def check_range(magnitudes: npt.NDArray[np.float64]) -> None:
+    """That words modulo 2^64 still tell the numbers."""
+    largest = float(np.max(magnitudes, initial=0.0))
     if not largest < 2.0**VALUE_BITS:
         raise PlaintextRangeError(
             f"numbers on shares modulo 2^64 must stay under 2^{VALUE_BITS} in fixed point; got one of about "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,19 @@ class SharingCost:
 def masked_table(n_rows: int, n_columns: int) -> SharingCost:
     """It is opened once, under its mask."""
     return SharingCost(1, WORD_BYTES * n_rows * n_columns, n_rows * n_columns)
+
+
+def of_epochs(step: Callable[[int], SharingCost], n_rows: int, batch_size: int, epochs: int) -> SharingCost:
+    """Of all batches, the last of an epoch smaller where rows are left; nothing of their size is laid out.
+
+    Every operation takes so much, and so much a row: steps of one and of two rows tell both.
+    """
+    one, two = step(1), step(2)
+    n_full, rest = divmod(n_rows, batch_size)
+    found = SharingCost()
+    for size, times in ((batch_size, epochs * n_full), (rest, epochs * bool(rest))):
+        found = found.plus(one.plus(two.plus(one, -1), size - 1), times)
+    return found
 
 
 class CountingRing(RingArithmetic):

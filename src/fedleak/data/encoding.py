@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,9 @@ from fedleak.core.whole.federation import Slice
 from fedleak.data.column_encoding import ColumnEncoding, encode_column
 from fedleak.data.label_encoding import LabelEncoding, encode_labels, rows_of_classes
 from fedleak.data.raw_table import Pixels, RawColumn, RawTable, from_pandas
+from fedleak.data.scaling import largest_row_norm, scale_columns
 from fedleak.data.sources import load
-from fedleak.data.spec import DataSpec, EncodingOptions, ScalingName, check_encoding_options
+from fedleak.data.spec import DataSpec, EncodingOptions, check_encoding_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,18 +120,19 @@ def encode(raw: RawTable, options: EncodingOptions | None = None) -> EncodedTabl
         )
     ]
     _check_names(tuple(numeric.encoding.column for numeric in encoded))
-    values = np.column_stack([numeric.values for numeric in encoded])
     pixels = raw.pixels if raw.pixels is not None and raw.pixels.n_cells == len(encoded) else None
-    encodings: Sequence[ColumnEncoding] = [numeric.encoding for numeric in encoded]
-    scaled, encodings = scale_columns(values, encodings, options.scaling, _peak(raw.source, pixels, options))
+    peak = _peak(raw.source, pixels, options)
+    values, unscaled = np.column_stack([numeric.values for numeric in encoded]), [one.encoding for one in encoded]
+    del encoded  # as large as the table
+    encodings = scale_columns(values, unscaled, options.scaling, peak)
     labels, label_encoding = (
         (None, None) if target is None else encode_labels(RawColumn(target.name, target.values[rows]), options)
     )
     return EncodedTable(
         source=raw.source,
-        values=scaled,
+        values=values,
         ids=rows,
-        encoding=tuple(encodings),
+        encoding=encodings,
         labels=labels,
         label_encoding=label_encoding,
         scaling=options.scaling,
@@ -240,49 +242,3 @@ def _decoded_source_column(encodings: Sequence[ColumnEncoding], encoded: FloatAr
     if first.kind is ColumnKind.BINARY:
         return np.where(numbers - first.low < first.high - numbers, first.low, first.high)
     return np.rint(numbers) if first.kind is ColumnKind.INTEGER else numbers
-
-
-def scale_columns(
-    values: FloatArray, encodings: Sequence[ColumnEncoding], scaling: ScalingName, peak: float = 1.0
-) -> tuple[FloatArray, tuple[ColumnEncoding, ...]]:
-    """The scaled table and the encodings with their shift and scale. A constant column is shifted but never divided;
-    a pixel is divided by ``peak`` whatever it is."""
-    steps = scaling.split("+")
-    shift, scale = np.zeros(values.shape[1]), np.full(values.shape[1], peak)
-    with np.errstate(all="ignore"):  # extreme columns are reported by name below
-        if "standard" in steps:
-            shift, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-        if "minmax" in steps:
-            shift, scale = low, high - low
-        if steps[0] in ("standard", "minmax"):
-            shift, scale = np.where(low == high, low, shift), np.where(low == high, 1.0, scale)
-        _check_scales(shift, scale, encodings)
-        scaled = (values - shift) / scale
-        if "max-row-norm" in steps:
-            longest = largest_row_norm(np.nan_to_num(scaled, nan=0.0))
-            scale = scale * (longest if longest > 0 else 1.0)
-            scaled = (values - shift) / scale
-        _check_scales(np.nanmax(np.abs(scaled), axis=0), scale, encodings)
-    return scaled, tuple(
-        replace(encoding, shift=float(shift[i]), scale=float(scale[i])) for i, encoding in enumerate(encodings)
-    )
-
-
-def largest_row_norm(values: FloatArray) -> float:
-    """The largest 2-norm of a row, without squaring numbers so small or large that their squares vanish."""
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    unit = values / largest
-    return largest * float(np.sqrt(np.max(np.einsum("ij,ij->i", unit, unit))))
-
-
-def _check_scales(offset: FloatArray, scale: FloatArray, encodings: Sequence[ColumnEncoding]) -> None:
-    usable = np.isfinite(offset) & np.isfinite(scale) & (scale > np.finfo(np.float64).tiny)
-    for position in np.flatnonzero(~usable):
-        encoding = encodings[int(position)]
-        raise DataError(
-            f"column {encoding.source!r} must have a range that can be scaled; got {encoding.low!r} to "
-            f"{encoding.high!r}. Change its unit in the source"
-        )

@@ -23,11 +23,13 @@ class LabelEncoding:
     task: TaskName
     classes: tuple[str, ...] = ()
     positive: str | None = None
+    offset: float = 0.0  # of a regression's labels: what was taken off
+    scale: float = 1.0  # and by what the rest was divided
 
     def decode(self, labels: AnyArray) -> tuple[str | float, ...]:
         """Class names; numbers in a regression. The 0 of a one-versus-rest task reads "not POSITIVE"."""
         if self.task == "regression":
-            return tuple(float(label) for label in labels)
+            return tuple(float(label) * self.scale + self.offset for label in labels)
         if self.task == "multiclass":
             return tuple(self.classes[int(label)] for label in labels)
         rest = [name for name in self.classes if name != self.positive]
@@ -45,7 +47,7 @@ def rows_of_classes(target: RawColumn, wanted: tuple[str | int | float, ...]) ->
 def encode_labels(target: RawColumn, options: EncodingOptions) -> tuple[AnyArray, LabelEncoding]:
     """The labels of a target column without missing cells."""
     if options.task == "regression":
-        return _real_labels(target), LabelEncoding(target.name, "regression")
+        return _scaled(_real_labels(target), target.name, options)
     classes, codes = category_codes(target)
     if len(classes) < 2:
         raise DataError(f"target {target.name!r} must have at least two classes; got only {classes[0]!r}")
@@ -55,6 +57,13 @@ def encode_labels(target: RawColumn, options: EncodingOptions) -> tuple[AnyArray
     positive = _positive_class(target.name, classes, options.positive)
     labels = (codes == classes.index(positive)).astype(np.int64)
     return labels, LabelEncoding(target.name, "binary", classes, positive)
+
+
+def _scaled(labels: AnyArray, name: str, options: EncodingOptions) -> tuple[AnyArray, LabelEncoding]:
+    if options.target_scaling == "none":
+        return labels, LabelEncoding(name, "regression")
+    offset, scale = float(labels.mean()), float(labels.std()) or 1.0
+    return (labels - offset) / scale, LabelEncoding(name, "regression", offset=offset, scale=scale)
 
 
 def _real_labels(target: RawColumn) -> AnyArray:

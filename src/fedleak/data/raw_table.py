@@ -68,6 +68,7 @@ class RawTable:
     columns: tuple[RawColumn, ...]
     target: RawColumn | None = None
     pixels: Pixels | None = None  # where the columns are whole pictures
+    notes: tuple[str, ...] = ()  # how cells were read, where that is not plain
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -175,7 +176,9 @@ def checked_names(names: Sequence[str], source: str) -> tuple[str, ...]:
             )
     twice = [name for name, count in Counter(stripped).items() if count > 1]
     if twice:
-        raise DataError(f"column names must differ; {source} has {', '.join(map(repr, twice))} more than once")
+        raise DataError(
+            f"column names must differ; {source} has {', '.join(map(repr, twice))} more than once; rename them"
+        )
     return tuple(stripped)
 
 

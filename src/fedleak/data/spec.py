@@ -20,6 +20,7 @@ ScalingName = Literal[
     "minmax+max-row-norm",
     "pixels+max-row-norm",
 ]
+TargetScaling = Literal["none", "standard"]
 CategoricalMode = Literal["ordinal", "one-hot"]
 
 
@@ -52,6 +53,12 @@ class EncodingOptions:
         "how columns are scaled: mean 0 and standard deviation 1; to [0, 1]; pixels of images by the highest that a "
         "pixel may be; all rows divided by one constant so that the longest row has 2-norm 1; or one after the other",
         choices=get_args(ScalingName),
+    )
+    target_scaling: TargetScaling = setting(
+        "none",
+        "how the labels of a regression are scaled: as they are, or mean 0 and standard deviation 1, without which a "
+        "model that has no intercept does not fit them",
+        choices=get_args(TargetScaling),
     )
     categorical: CategoricalMode = setting(
         "ordinal",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from fedleak.auditing.budget import budget_seconds
+from fedleak.auditing.data_digest import digest_of
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
-from fedleak.auditing.kept import digest_of
-from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit, SinkFactory
+from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
@@ -41,6 +41,7 @@ def audit(
     *,
     transcript: str | os.PathLike[str] | None = None,
     truth: str | os.PathLike[str] | None = None,
+    coalitions: Sequence[Sequence[str]] | None = None,
     target: str | None = None,
     parties: Parties | None = None,
     labels: str | None = None,
@@ -71,7 +72,8 @@ def audit(
     each attempt: one that passes them is a finding that says so. ``progress=print`` tells what is done. ``in_process``
     runs attacks beside the data, for a debugger.
 
-    ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against.
+    ``transcript`` is a run that took place elsewhere, in place of a scenario; ``truth`` is what it is checked against,
+    ``coalitions`` are parties that pool what they have, beside every party alone: [("clinic", "lab")].
     So is ``scenario`` where it is the path of one gradient, an .npz file (docs/gradients.md).
 
     With a data frame: ``parties`` says who holds what (columns by name, their number, or a share), ``labels`` which of
@@ -84,8 +86,10 @@ def audit(
         transcript, scenario = scenario, None
     wanted = (
         given(scenario, options, defenses, attacks)
-        if transcript is None and truth is None
-        else _capture(transcript, truth, attacks, beside=scenario is not None or bool(options.named) or bool(defenses))
+        if transcript is None and truth is None and coalitions is None
+        else _capture(
+            transcript, truth, attacks, coalitions, beside=scenario is not None or bool(options.named) or bool(defenses)
+        )
     )
     named = f"{wanted.called}, " if wanted.called else ""
     carried = carry_out(
@@ -114,15 +118,17 @@ def _capture(
     transcript: str | os.PathLike[str] | None,
     truth: str | os.PathLike[str] | None,
     attacks: Sequence[str] | None,
+    coalitions: Sequence[Sequence[str]] | None,
     *,
     beside: bool,
 ) -> GivenCapture:
     if transcript is None:
-        raise InputError("truth must go with transcript; a scenario brings its own data")
+        raise InputError("truth and coalitions must go with transcript; a scenario brings its own data and adversaries")
     check_lists(attacks=attacks)
     if beside:
-        raise InputError("transcript must stand alone, with truth and attacks at most: a captured run is over")
-    return GivenCapture(Path(transcript), None if truth is None else Path(truth), tuple(attacks or ()))
+        raise InputError("transcript must stand alone, with truth, attacks and coalitions: a captured run is over")
+    together = tuple(tuple(coalition) for coalition in coalitions or ())
+    return GivenCapture(Path(transcript), None if truth is None else Path(truth), tuple(attacks or ()), together)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +163,10 @@ def carry_out(
     made = [] if out is None else make_folders(out, kept)
     try:
         with _keeping(out, redact=order.redact) as journal:
-            sinks = _sinks(kept, keep_keys=order.keep_keys)
             audit = Audit(
                 planned.scenario,
                 planned.runs,
-                sinks,
+                _Sinks(kept, order.keep_keys),
                 progress,
                 run_key=key,
                 jobs=order.jobs,
@@ -273,11 +278,15 @@ def progress_of(wanted: Progress | Callable[[str], None] | None) -> Progress:
     return wanted if isinstance(wanted, Progress) else Told(wanted)
 
 
-def _sinks(folder: Path | None, *, keep_keys: bool) -> SinkFactory:
-    def sink_for(name: str) -> Sink:
-        if folder is None:
-            return MemorySink()
-        stored = DiskSink(folder / name, overwrite=True)
-        return stored if keep_keys else WithheldKeys(stored)
+@dataclass(frozen=True)
+class _Sinks:
+    """A place on the disk for each run, or in memory; a process beside this one gets it as well."""
 
-    return sink_for
+    folder: Path | None
+    keep_keys: bool
+
+    def __call__(self, name: str) -> Sink:
+        if self.folder is None:
+            return MemorySink()
+        stored = DiskSink(self.folder / name, overwrite=True)
+        return stored if self.keep_keys else WithheldKeys(stored)

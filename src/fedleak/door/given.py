@@ -43,14 +43,16 @@ class GivenCapture:
     transcript: Path
     truth: Path | None = None
     attacks: tuple[str, ...] = ()
+    coalitions: tuple[tuple[str, ...], ...] = ()
 
     @property
     def called(self) -> str:
         truth = "" if self.truth is None else f", truth={str(self.truth)!r}"
-        return f"transcript={str(self.transcript)!r}{truth}"
+        together = f", coalitions={list(self.coalitions)!r}" if self.coalitions else ""
+        return f"transcript={str(self.transcript)!r}{truth}{together}"
 
     def plan(self) -> Planned:
-        found = plan_captured(self.transcript, self.truth, self.attacks)
+        found = plan_captured(self.transcript, self.truth, self.attacks, self.coalitions)
         return Planned(found.scenario, found.runs, found.left_out, is_over=True)
 
 

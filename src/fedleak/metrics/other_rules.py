@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedleak.core.arrays import BoolArray, FloatArray
+from fedleak.core.arrays import BoolArray, FloatArray, IntArray
 from fedleak.metrics.blind_fits import standardised_columns
 
 MAX_DIRECTIONS = 60  # of what own columns span; of pictures, those that most goes along
@@ -29,7 +29,7 @@ def spanned(beside: FloatArray) -> FloatArray | None:
 
 
 def unexplained(cells: FloatArray, own: FloatArray) -> FloatArray:
-    """What own columns leave of cells, NaN where those are."""
+    """What own columns leave of cells, NaN where those are. Of one table, or of many."""
     told = np.isfinite(cells)
     centred = _centred(cells, told)[1]
     return np.where(told, centred - own @ (own.T @ centred), np.nan)
@@ -37,7 +37,8 @@ def unexplained(cells: FloatArray, own: FloatArray) -> FloatArray:
 
 def _centred(cells: FloatArray, told: BoolArray) -> tuple[FloatArray, FloatArray]:
     """The mean of each column, and what cells are beyond it; 0 where none is told."""
-    means = np.where(told, cells, 0.0).sum(axis=0) / np.maximum(told.sum(axis=0), 1)
+    counts = np.maximum(told.sum(axis=-2, keepdims=True), 1)
+    means = np.where(told, cells, 0.0).sum(axis=-2, keepdims=True) / counts
     return means, np.where(told, cells - means, 0.0)
 
 
@@ -52,13 +53,19 @@ class OtherRules:
         self._few = [column for column in range(answer.shape[1]) if _recur(answer[self._told[:, column], column])]
         self._ordered = {column: np.sort(answer[self._told[:, column], column]) for column in self._few}
 
-    def draw(self, rng: np.random.Generator) -> FloatArray:
-        turned = _orthogonal(self._own.shape[1], rng) @ self._slopes
-        drawn = self._means + self._own @ turned + self._rest[rng.permutation(len(self._rest))]
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """(count, units, columns)."""
+        turned = _orthogonal(count, self._own.shape[1], rng) @ self._slopes
+        drawn = self._means + self._own @ turned + self._rest[row_orders(count, len(self._rest), rng)]
         for column in self._few:  # the same values in other rows: a flag stays a flag
             told = self._told[:, column]
-            drawn[told, column] = _in_order_of(drawn[told, column], self._ordered[column], rng)
+            drawn[:, told, column] = _in_order_of(drawn[:, told, column], self._ordered[column], rng)
         return np.where(self._told, drawn, np.nan)
+
+
+def row_orders(count: int, n_units: int, rng: np.random.Generator) -> IntArray:
+    """(count, units): so many orders, each as likely as any other."""
+    return rng.permuted(np.tile(np.arange(n_units), (count, 1)), axis=1)
 
 
 def _recur(values: FloatArray) -> bool:
@@ -70,12 +77,15 @@ def _recur(values: FloatArray) -> bool:
 
 
 def _in_order_of(values: FloatArray, ordered: FloatArray, rng: np.random.Generator) -> FloatArray:
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.lexsort((rng.random(len(values)), values))] = np.arange(len(values))
-    return np.asarray(ordered[ranks])
+    """In each row of ``values``; equal ones in any order, as they are sorted from any order."""
+    mixed = row_orders(len(values), values.shape[1], rng)
+    places = np.take_along_axis(mixed, np.argsort(np.take_along_axis(values, mixed, axis=1), axis=1), axis=1)
+    found = np.empty(values.shape)
+    np.put_along_axis(found, places, ordered[None], axis=1)
+    return found
 
 
-def _orthogonal(size: int, rng: np.random.Generator) -> FloatArray:
+def _orthogonal(count: int, size: int, rng: np.random.Generator) -> FloatArray:
     """Any rotation or reflection is as likely as any other (Mezzadri 2007)."""
-    basis, upper = np.linalg.qr(rng.standard_normal((size, size)))
-    return np.asarray(basis * np.sign(np.diagonal(upper)))
+    basis, upper = np.linalg.qr(rng.standard_normal((count, size, size)))
+    return np.asarray(basis * np.sign(np.diagonal(upper, axis1=-2, axis2=-1))[:, None, :])

@@ -3,10 +3,9 @@ that it is held against."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from fedleak.core.adversary import Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray, Value
 from fedleak.metrics.alignment import aligned
 from fedleak.metrics.null_tables import Population
-from fedleak.metrics.other_rules import OtherRules, unexplained
+from fedleak.metrics.other_rules import OtherRules, row_orders, unexplained
 from fedleak.metrics.row_signal import Signal, correlations, hits, mean_of, shares, standardised
 from fedleak.metrics.tails import fewest_shuffles, mean_tail, tail
 
@@ -51,7 +50,7 @@ class Measured(Value):
 def measures(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generator) -> Iterator[Measured]:
     """Correlation, and the share of cells that are hit."""
     true, counted = signal.true, signal.counted
-    tables = [np.array(block) for block in _batched(_drawn(signal, up_to, rng), max(1, BLOCK // max(true.size, 1)))]
+    tables = list(_drawn(signal, up_to, rng))
     least = np.array([_least(column) for column in true.T])
     value = mean_of([correlations(answer, true, counted) for answer in signal.answers])
     drawn = _stacked([correlations(block, true, counted) for block in tables], len(value))
@@ -71,9 +70,8 @@ def _beyond(signal: Signal, own: FloatArray, least: FloatArray, rng: np.random.G
     answers = tuple(unexplained(answer, own) for answer in signal.answers)
     left = replace(signal, true=unexplained(signal.true, own), answers=answers)
     value = mean_of([correlations(answer, left.true, left.counted) for answer in answers])
-    moved = (rng.permutation(answers[number % len(answers)]) for number in range(FEWEST_ORDERS))
-    tables = _batched((unexplained(one, own) for one in moved), max(1, BLOCK // max(left.true.size, 1)))
-    drawn = _stacked([correlations(np.array(block), left.true, left.counted) for block in tables], len(value))
+    moved = _blocks(left, [partial(_moved, answer, rng=rng) for answer in answers], FEWEST_ORDERS)
+    drawn = _stacked([correlations(unexplained(one, own), left.true, left.counted) for one in moved], len(value))
     blinds = [rest for blind in signal.blinds if (rest := unexplained(blind, own)).std() > EXPLAINED * blind.std()]
     best = np.max([np.zeros(len(value)), *(correlations(one, left.true, left.counted) for one in blinds)], axis=0)
     beside = _beside([_ahead(left, blind) for blind in blinds], len(value))
@@ -123,33 +121,40 @@ def _least(column: FloatArray) -> float:
 
 
 def _drawn(signal: Signal, up_to: frozenset[Symmetry], rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Blocks of tables."""
     true = signal.true
     if len(true) < 2:
         return
     if Symmetry.ROW_ORDER in up_to:
         population = Population(true)
-        yield from (aligned(population.draw(rng), true, up_to) for _ in range(ALIGNED_ORDERS // 2))
+        yield np.array([aligned(population.draw(rng), true, up_to) for _ in range(ALIGNED_ORDERS // 2)])
         return
     draws = [_draws_of(signal, answer, rng) for answer in signal.answers]
-    for number in range(ALIGNED_ORDERS if up_to else _n_orders(true)):
-        yield aligned(draws[number % len(draws)](), true, up_to)
+    for block in _blocks(signal, draws, ALIGNED_ORDERS if up_to else _n_orders(true)):
+        yield np.array([aligned(table, true, up_to) for table in block]) if up_to else block
 
 
 def _n_orders(true: FloatArray) -> int:
     return int(np.clip(MAX_CELLS // max(true.size, 1), FEWEST_ORDERS, MOST_ORDERS))
 
 
-def _batched(tables: Iterator[FloatArray], size: int) -> Iterator[list[FloatArray]]:
-    while block := list(islice(tables, size)):
-        yield block
+Draws = Callable[[int], FloatArray]  # so many tables of one answer
 
 
-def _draws_of(signal: Signal, answer: FloatArray, rng: np.random.Generator) -> Callable[[], FloatArray]:
+def _blocks(signal: Signal, draws: Sequence[Draws], n_tables: int) -> Iterator[FloatArray]:
+    """So many tables over all answers, each as often as the others, as many at once as are worth it."""
+    at_once = max(1, BLOCK // max(signal.true.size, 1))
+    for place, draw in enumerate(draws):
+        count = len(range(place, n_tables, len(draws)))
+        yield from (draw(min(at_once, count - first)) for first in range(0, count, at_once))
+
+
+def _draws_of(signal: Signal, answer: FloatArray, rng: np.random.Generator) -> Draws:
     if signal.own is not None:
-        return partial(OtherRules(answer, signal.own).draw, rng)
-    return partial(_moved, answer, rng, both_sides=signal.both_sides)
+        return partial(OtherRules(answer, signal.own).draw, rng=rng)
+    return partial(_moved, answer, rng=rng, both_sides=signal.both_sides)
 
 
-def _moved(answer: FloatArray, rng: np.random.Generator, *, both_sides: bool) -> FloatArray:
-    order = rng.permutation(len(answer))
-    return answer[np.ix_(order, order)] if both_sides else answer[order]
+def _moved(answer: FloatArray, count: int, rng: np.random.Generator, *, both_sides: bool = False) -> FloatArray:
+    orders = row_orders(count, len(answer), rng)
+    return answer[orders[:, :, None], orders[:, None, :]] if both_sides else answer[orders]

@@ -55,27 +55,41 @@ def _of_rows(answered: Answered) -> Signal:
 
 def _of_persons(answered: Answered) -> Signal:
     """A person is in many rounds, and alike in all of them: its mean over rounds, each round centred, is one unit."""
-    ids = answered.truth.ids
-    true = flat_rows(answered.truth.values)
-    answers = tuple(_over_rounds(flat_rows(answer), ids) for answer in answered.answers)
-    blinds = tuple(_over_rounds(blind.cells, ids) for blind in answered.blinds if blind.by_row)
-    told = _over_rounds(true, ids)
-    own = None if answered.own is None else spanned(_over_rounds(answered.own.beside, ids))
-    return Signal(told, answers, np.ones(told.shape, dtype=np.bool_), blinds, own=own)
+    rounds = _Rounds.of(answered.truth.ids)
+    answers = tuple(rounds.units(flat_rows(answer)) for answer in answered.answers)
+    blinds = tuple(rounds.units(blind.cells) for blind in answered.blinds if blind.by_row)
+    true = rounds.units(flat_rows(answered.truth.values))
+    own = None if answered.own is None else spanned(rounds.units(answered.own.beside))
+    return Signal(true, answers, np.ones(true.shape, dtype=np.bool_), blinds, own=own)
 
 
-def _over_rounds(cells: FloatArray, ids: IntArray) -> FloatArray:
-    _, rounds = np.unique(ids[:, 0], return_inverse=True)
-    _, persons = np.unique(ids[:, -1], return_inverse=True)
-    return _means(cells - _means(cells, rounds)[rounds], persons)
+@dataclass(frozen=True, eq=False)
+class _Rounds(Value):
+    """Whose cells are whose, and in which round; of many persons, every second or third."""
+
+    rounds: IntArray
+    persons: IntArray
+    step: int
+
+    @classmethod
+    def of(cls, ids: IntArray) -> _Rounds:
+        _, rounds = np.unique(ids[:, 0], return_inverse=True)
+        known, persons = np.unique(ids[:, -1], return_inverse=True)
+        return cls(rounds, persons, -(-len(known) // MAX_UNITS))
+
+    def units(self, cells: FloatArray) -> FloatArray:
+        """(persons, columns). A column after the other: a table of millions of rows is not held several times."""
+        return np.column_stack([self._unit(column) for column in cells.T])
+
+    def _unit(self, column: FloatArray) -> FloatArray:
+        return _means(column - _means(column, self.rounds)[self.rounds], self.persons)[:: self.step]
 
 
-def _means(cells: FloatArray, groups: IntArray) -> FloatArray:
+def _means(column: FloatArray, groups: IntArray) -> FloatArray:
     """Of each group, over the cells that were told; NaN where none was."""
-    told = np.isfinite(cells)
-    sums, counts = np.zeros((groups.max() + 1, cells.shape[1])), np.zeros((groups.max() + 1, cells.shape[1]))
-    np.add.at(sums, groups, np.where(told, cells, 0.0))
-    np.add.at(counts, groups, told)
+    told = np.isfinite(column)
+    sums = np.bincount(groups, weights=np.where(told, column, 0.0))
+    counts = np.bincount(groups, weights=told)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
@@ -116,7 +130,8 @@ def correlations(cells: FloatArray, true: FloatArray, counted: BoolArray) -> Flo
 
 def standardised(cells: FloatArray, true: FloatArray, counted: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Both with mean 0 and length 1 over the cells that count and were guessed, 0 elsewhere."""
-    told = counted & np.isfinite(cells)
+    guessed = np.isfinite(cells)
+    told = counted if guessed.all() else counted & guessed  # of many whole tables the truth is the same
     return _unit(cells, told), _unit(true, told)
 
 

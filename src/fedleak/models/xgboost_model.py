@@ -49,8 +49,8 @@ def from_xgboost(data: bytes, columns: Sequence[str] | None = None) -> BoostedMo
 def _parsed(data: bytes) -> Mapping[str, Any]:
     try:
         found = strict_json.parse(data) if data[1:2] in b'"\n \r\t' else ubjson.documents(data)[0]
-        learner = found["learner"] if isinstance(found, dict) else None
-    except (Malformed, FileFormatError, KeyError, IndexError) as error:
+        learner = found.get("learner") if isinstance(found, dict) else None
+    except (Malformed, FileFormatError, IndexError) as error:
         raise FileFormatError(f"an XGBoost model must be its JSON or UBJSON; got: {error}") from error
     if not isinstance(learner, dict):
         raise FileFormatError("an XGBoost model must have a learner; it has none")

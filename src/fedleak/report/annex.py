@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fedleak.core.conclusion import ANSWERED
+from fedleak.core.conclusion import ANSWERED, MEASURED
 from fedleak.core.defended import by_aim
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.report import Report
@@ -24,7 +24,7 @@ from fedleak.report.wording import is_captured, leak_sentence
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 SOURCE = "opinion 05/2014 (WP216) of the Article 29 Data Protection Working Party"
-TOLD = ("fedleak", "time", "seed", "cipher", "key_bits")  # of the environment
+TOLD = ("fedleak", "commit", "time", "seed", "cipher", "key_bits")  # of the environment
 
 
 def annex(report: Report) -> str:
@@ -79,7 +79,10 @@ def _answer(findings: Sequence[Finding], report: Report) -> str:
     if not tried:
         return "Not asked: no attack that was tried is after this."
     if not report.interrupted and all(finding.outcome in ANSWERED for finding in tried):
-        return f"Not shown by {count(len(tried), 'attempt')}, all of which gave an answer; other attacks may."
+        n_measured = sum(finding.outcome in MEASURED for finding in tried)
+        n_fit = len(tried) - n_measured
+        several = f"; in {n_fit} several answers fit what was seen, and nothing was measured" if n_fit else ""
+        return f"Not shown: {count(n_measured, 'attempt')} measured, without a leak{several}. Other attacks may."
     return f"Not known: of {count(len(tried), 'attempt')} none shows it, and not all gave an answer."
 
 

@@ -26,7 +26,7 @@ from fedleak.report.wording import (
     columns_words,
     is_captured,
     outcome_words,
-    owned,
+    owned_plainly,
     share_learned,
     who,
 )
@@ -90,8 +90,8 @@ def _matrix(rows: Sequence[Finding], n_rows: int) -> Iterator[RenderableType]:
     for title, most in (("who", WHO_WIDE), ("about", ABOUT_WIDE), ("finds", None)):
         table.add_column(Text(title, style="dim"), overflow="fold", max_width=most)
     for finding in rows[:n_rows]:
-        by = who(finding.adversary) + (", deviating" if finding.mode is Mode.ACTIVE else "")
-        table.add_row(Text(visible(by)), Text(visible(owned(finding.secret))), _found(finding))
+        by = who(finding.adversary) + (", breaking the rules" if finding.mode is Mode.ACTIVE else "")
+        table.add_row(Text(visible(by)), Text(visible(owned_plainly(finding.secret))), _found(finding))
     yield Padding(table, (1, 0, 0, 0))
     if len(rows) > n_rows:
         yield Text(f"and {count(len(rows) - n_rows, 'question')} more, none of them graver", style="dim")

@@ -47,6 +47,7 @@ class Order:
     wishes: Wishes | None = None  # where the scenario is a table
     transcript: str | None = None
     truth: str | None = None
+    coalitions: tuple[str, ...] = ()  # of a transcript, names joined by commas
     attacks: tuple[str, ...] = ()
     repeats: int | None = None
     in_process: bool = False

@@ -90,6 +90,8 @@ def render(report: Report, advised: Advised | None = None) -> str:
             left_out=left_out(report.for_other_protocols),
             defenses=defenses(report),
             effects=effects(report),
+            changes=_changes(report),
+            one_by_one=tuple(one.sentence for one in report.remedies if one.defense is not None),
             grids=picture_grids(report),
             compared=compared_cases(report),
             honest_runs=_honest_runs(report),
@@ -121,6 +123,17 @@ def compared_cases(report: Report) -> tuple[ComparedCase, ...]:
             if case.has_content and set(by_defense) - {None}:
                 rows.append(ComparedCase(opponent, case, tuple(by_defense.get(name) for name in names)))
     return tuple(rows)
+
+
+def _changes(report: Report) -> tuple[str, ...]:
+    """A line a change: defenses by what they were seen to do, the best first, then what theory says would help."""
+    tried = sorted(
+        effects(report), key=lambda one: (one.closes, one.helps, one.n_stopped + one.n_ruled_out), reverse=True
+    )
+    helpful = [f"{one.defense} {one.words()}." for one in tried if one.helps]
+    useless = [f"{one.defense} {one.words()}." for one in tried if one.n_tried and not one.helps]
+    by_theory = [remedy.sentence for remedy in report.remedies if remedy.defense is None]
+    return (*helpful, *by_theory, *useless)
 
 
 def _honest_runs(report: Report) -> tuple[RunSummary | None, ...]:

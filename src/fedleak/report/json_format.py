@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from fedleak.core.errors import FileFormatError
 from fedleak.core.payload import ScalarValue
-from fedleak.core.report import Report
+from fedleak.core.report import DATA_DIGEST, FILE_DIGEST, Report
 from fedleak.core.visible_text import visible_json
 from fedleak.report.json_keys import SCHEMA_VERSION, ReportKeys, ReportKeys1
 from fedleak.report.json_translation import keys_of, report_of, report_of_version_1
@@ -31,9 +31,11 @@ KeysT = TypeVar("KeysT")
 
 def redact(report: Report) -> Report:
     """The report without its exhibits, the only place that holds true values of a data owner, and without the run's
-    key: together with a partner's view it takes noise and masks off."""
+    key: together with a partner's view it takes noise and masks off. Digests of the data go too: whoever knows all but
+    one cell finds that cell by them."""
     findings = tuple(replace(finding, exhibit=None) for finding in report.findings)
-    environment = _without_key(report.environment, report.run_key)
+    told = {name: value for name, value in report.environment.items() if name not in (DATA_DIGEST, FILE_DIGEST)}
+    environment = _without_key(told, report.run_key)
     return replace(report, findings=findings, environment=environment, run_key=None)
 
 

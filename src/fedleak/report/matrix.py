@@ -10,14 +10,22 @@ from fedleak.core.defended import by_aim
 from fedleak.core.finding import ColumnResult, Finding, Mode, Outcome
 from fedleak.report.cases import gravity
 from fedleak.report.numbers import figure, metric_words, percent
-from fedleak.report.wording import beyond_luck_words, outcome_words, owner_words, share_learned, who
+from fedleak.report.wording import (
+    beyond_luck_words,
+    outcome_words,
+    owner_words,
+    part_recovered,
+    share_learned,
+    what_plainly,
+    who,
+)
 
 ORDER = (Outcome.LEAK, Outcome.NO_LEAK, Outcome.NOT_IDENTIFIABLE, Outcome.UNCHECKED, Outcome.ERRORED)
 MOST_OF_IT = 0.5  # below, what luck would bring about says more
 N_WORST = 8  # columns that a page names
 SILENT = {
-    Outcome.NO_LEAK: "no more than anybody could guess",
-    Outcome.NOT_IDENTIFIABLE: "cannot be told from what it saw",
+    Outcome.NO_LEAK: "no more than a guess, by what was tried",
+    Outcome.NOT_IDENTIFIABLE: "not found: several answers fit what it saw",
     Outcome.UNDETERMINED: "not known: no attack came to an answer",
     Outcome.UNCHECKED: "an answer that nothing here can check",
     Outcome.ERRORED: "not known: the attack failed",
@@ -63,7 +71,7 @@ def matrix(findings: Sequence[Finding]) -> tuple[Line, ...]:
 
 def _line(finding: Finding) -> Line:
     by = who(finding.adversary) + (", breaking the rules" if finding.mode is Mode.ACTIVE else "")
-    return Line(by, owner_words(finding.secret), finding.secret.kind.words, learnt_words(finding), finding)
+    return Line(by, owner_words(finding.secret), what_plainly(finding.secret.kind), learnt_words(finding), finding)
 
 
 def learnt_words(finding: Finding) -> str:
@@ -75,7 +83,7 @@ def learnt_words(finding: Finding) -> str:
     share = share_learned(finding)
     if share is not None and finding.secret.kind is SecretKind.LABELS:
         return "the label of every record" if share >= 1 else f"the label of {percent(share)} of the records"
-    if share is not None and share == finding.cells_recovered and share >= MOST_OF_IT:
+    if share is not None and share == finding.cells_recovered and (share >= MOST_OF_IT or part_recovered(finding)):
         return f"{'every value' if share >= 1 else f'{percent(share)} of the values'}, to within 1 % of the range"
     score = finding.score
     if score is None:

@@ -14,7 +14,7 @@ def how_sure(finding: Finding) -> str:
     chance = finding.p_corrected if finding.p_corrected is not None else finding.p_value
     if chance is None:
         return "measured beyond what prior knowledge gives"
-    return f"luck gets so far in {'under 0.1 %' if chance < 0.001 else percent(chance)} of cases"
+    return f"luck alone gets so far in {'under 0.1 %' if chance < 0.001 else percent(chance)} of cases"
 
 
 def sure_in_short(finding: Finding, repeats: int) -> str:

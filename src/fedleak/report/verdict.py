@@ -20,6 +20,7 @@ from fedleak.report.wording import (
     is_captured,
     joined,
     leak_sentence,
+    owned_plainly,
     owner_words,
     possessive,
     share_learned,
@@ -27,6 +28,7 @@ from fedleak.report.wording import (
 )
 
 UNMEASURED = "unmeasured"
+MOST_REASONS, MOST_NAMED = 2, 4
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Statement:
     tone: str  # its colour: none, low, medium, high, or unmeasured
     severity: Severity  # of the gravest leak, also of one that theory says cannot be
     headline: str
-    meaning: str  # for the data owner; this and the next two are empty where nothing leaked
+    meaning: str  # for the data owner, or what was not measured where nothing leaked; the next two are empty there
     also: tuple[str, ...]  # the worst leak of every other secret
     remedy: str
     tally: str  # how many findings of which kind
@@ -69,13 +71,13 @@ def statement(report: Report) -> Statement:
 
 def _without_leak(report: Report, concluded: Conclusion) -> Statement:
     """Never "safe": either no attack that gave an answer found a leak, or what would have to be known is not."""
-    known = concluded.level is Level.NO_LEAK
+    known, unmeasured = concluded.level is Level.NO_LEAK, _not_measured(report.findings)
     return Statement(
         level="No leak found" if known else "Inconclusive",
-        tone="none" if known else UNMEASURED,
+        tone="none" if known and not unmeasured else UNMEASURED,  # green says that everything was measured
         severity=report.worst,
         headline=_none_found(report.findings) if known else _inconclusive(report),
-        meaning="",
+        meaning=unmeasured,
         also=(),
         remedy="",
         tally=_tally(report),
@@ -94,6 +96,20 @@ def _none_found(findings: Sequence[Finding]) -> str:
     if n_measured == 1:
         return "The one attack that was measured did no better than prior knowledge alone."
     return f"None of the {n_measured} attacks that were measured did better than prior knowledge alone."
+
+
+def _not_measured(findings: Sequence[Finding]) -> str:
+    """Secrets that no figure stands behind, for who would read silence as safety; of a whole silence its reasons."""
+    bare = [finding for finding in findings if finding.defense is None]
+    measured = {aim(finding) for finding in bare if finding.outcome in MEASURED or finding.is_proved}
+    silent = [finding for finding in bare if aim(finding) not in measured]
+    if bare and not measured:
+        skipped = sorted({one.why for one in silent if one.outcome is Outcome.SKIPPED and one.why})
+        reasons = [why for why in skipped if not any(why != other and why.startswith(other) for other in skipped)]
+        return f"Why: {'; '.join(reasons[:MOST_REASONS])}." if reasons else ""
+    named = list(dict.fromkeys(owned_plainly(finding.secret) for finding in silent))
+    more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    return f"Nothing was measured of {joined([*named[:MOST_NAMED], *more])}." if named else ""
 
 
 def _inconclusive(report: Report) -> str:
@@ -120,7 +136,7 @@ def _why_not_all(report: Report) -> str:
 
 def _unmeasured(findings: Sequence[Finding]) -> str:
     if any(finding.outcome in ANSWERED for finding in findings):
-        return "No attack could single out a secret, and none was measured."
+        return "Several answers fit what each adversary saw, and nothing was measured."
     return "No attack gave an answer." if findings else "No attack was tried."
 
 
@@ -176,7 +192,7 @@ def _other_leaks(report: Report, worst: Finding) -> tuple[str, ...]:
 
 
 def _tally(report: Report) -> str:
-    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 neither ...``"""
+    """``13 findings: 6 leaks (3 high, 2 medium, 1 low), 1 without a leak, 6 without an answer ...``"""
     if not report.findings:
         return ""
     leaks = [finding for finding in report.findings if finding.outcome is Outcome.LEAK]
@@ -192,5 +208,5 @@ def _tally(report: Report) -> str:
     if n_unchecked:
         parts.append(f"{n_unchecked} unchecked")
     if n_silent:
-        parts.append(f"{n_silent} neither (none of these is a zero)")
+        parts.append(f'{n_silent} without an answer (which is not "no leak")')
     return f"{count(len(report.findings), 'finding')}: {', '.join(parts)}."

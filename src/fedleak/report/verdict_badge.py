@@ -9,6 +9,7 @@ from markupsafe import escape
 from fedleak.core.conclusion import Level
 from fedleak.core.finding import Severity
 from fedleak.core.report import Report
+from fedleak.report.verdict import UNMEASURED, statement
 
 LEFT = "fedleak"
 COLOURS = {Severity.HIGH: "#b3261e", Severity.MEDIUM: "#8a4b00", Severity.LOW: "#6b5900", Severity.NONE: "#b3261e"}
@@ -33,7 +34,7 @@ def _right(report: Report) -> tuple[str, str]:
         case Level.LEAK:
             return f"leak: {report.worst.label}", COLOURS[report.worst]
         case Level.NO_LEAK:
-            return "no leak found", NO_LEAK
+            return "no leak found", OPEN if statement(report).tone == UNMEASURED else NO_LEAK
     return "inconclusive", OPEN
 
 

@@ -18,6 +18,16 @@ MODE_MEANING = {
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
 MAX_NAMED = 8  # columns in a line; the page and the JSON mark all
+PLAINLY = {  # of secrets whose own name says nothing to who has not read a paper
+    SecretKind.FEATURES: "columns",
+    SecretKind.RESIDUALS: "the model's errors",
+    SecretKind.PARTIAL_SCORES: "sums of columns",
+    SecretKind.GRAM: "likeness of records",
+    SecretKind.THRESHOLDS: "cut points of columns",
+    SecretKind.BINS: "bands around values",
+    SecretKind.RANGES: "limits of values",
+    SecretKind.COLUMN_PRODUCTS: "joint counts of entries",
+}
 ACCURACY = "label-accuracy"  # what a sentence says of labels; what decides stands among the figures
 
 
@@ -43,6 +53,18 @@ def owned(secret: Secret) -> str:
     return words if secret.owner == JOINT else f"{words} of {secret.owner}"
 
 
+def owned_plainly(secret: Secret) -> str:
+    """``columns of bank``, for a table that is read first."""
+    words = PLAINLY.get(secret.kind, secret.kind.words)
+    return words if secret.owner == JOINT else f"{words} of {secret.owner}"
+
+
+def what_plainly(kind: SecretKind) -> str:
+    """``likeness of records (inner products of rows)``."""
+    plain = PLAINLY.get(kind)
+    return kind.words if plain is None else f"{plain} ({kind.words})"
+
+
 def owner_words(secret: Secret) -> str:
     return "the federation" if secret.owner == JOINT else secret.owner
 
@@ -61,6 +83,14 @@ def share_learned(finding: Finding) -> float | None:
     """The same where it says something: that 66 % of labels are right tells nothing where 95 % are alike."""
     score = _hit_score(finding)
     return None if score is not None and score.gain <= 0 else share_recovered(finding)
+
+
+def part_recovered(finding: Finding) -> float | None:
+    """The share that was computed, where the main figure counts more of what was filled in blindly beside it."""
+    score, share = finding.score, finding.cells_recovered
+    if score is None or not share or score.gain <= 0 or not _is_hit_rate(score):
+        return None
+    return share if finding.secret.kind is not SecretKind.LABELS and share < score.value / 2 else None
 
 
 def beyond_luck_words(finding: Finding) -> str:
@@ -92,6 +122,8 @@ def leak_sentence(finding: Finding) -> str:
     share = share_learned(finding)
     if share is None and finding.score is not None and finding.score.metric == AREA:
         clause = f"{subject} {'tell' if plural else 'tells'} {secret} apart: {_pairs(finding.score)}"
+    elif (part := part_recovered(finding)) is not None:
+        clause = f"{subject} {'recover' if plural else 'recovers'} {percent(part)} of {secret} {WITHIN}"
     elif share is None or (share < 0.5 and finding.secret.kind is not SecretKind.LABELS):
         clause = f"{subject} {'narrow' if plural else 'narrows'} down {secret}"
         measured = beyond_luck_words(finding) or measured_words(finding)
@@ -219,7 +251,7 @@ def _beside(finding: Finding) -> str:
 OUTCOME_WORDS = {
     Outcome.LEAK: "leak",
     Outcome.NO_LEAK: "no leak found",
-    Outcome.NOT_IDENTIFIABLE: "not identifiable",
+    Outcome.NOT_IDENTIFIABLE: "several answers fit",  # not "identifiable": of people that word means more
     Outcome.UNDETERMINED: "undetermined",
     Outcome.UNCHECKED: "unchecked",
     Outcome.SKIPPED: "skipped",

@@ -18,6 +18,7 @@ from hashlib import sha256
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
 from fedleak.core.errors import InputError
@@ -25,7 +26,6 @@ from fedleak.core.finding import Outcome
 from fedleak.core.report import Report
 from fedleak.core.version import __version__
 from fedleak.core.whole.randomness import RunKey
-from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cores import using
 from fedleak.data import EncodedTable
 from fedleak.defenses import DEFENSES
@@ -88,9 +88,7 @@ def _report(cell: Cell, table: EncodedTable) -> Report:
     runs = plan_audit(cell.scenario, table)
     if cell.scenario.defenses:  # what comes of it without them is a cell of its own
         runs = tuple(run for run in runs if run.defense is not None)
-    audit = Audit(
-        cell.scenario, runs, lambda _: MemorySink(), Silent(), run_key=cell.run_key, jobs=1, repeats=cell.repeats
-    )
+    audit = Audit(cell.scenario, runs, in_memory, Silent(), run_key=cell.run_key, jobs=1, repeats=cell.repeats)
     audit.run()
     return audit.report()
 

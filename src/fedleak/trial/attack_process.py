@@ -72,9 +72,15 @@ def _forked(*, leaving: socket.socket) -> bool:
     """True in the new process: it ends with its parent, and has no way to whom the parent listens."""
     if os.fork():
         return False
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent()
     leaving.close()
     return True
+
+
+def end_with_parent() -> None:
+    """Also where the parent is killed."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _then_exit(work: Callable[..., None], *arguments: object) -> None:

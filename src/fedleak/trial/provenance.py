@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
@@ -24,12 +25,21 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 def environment(**extra: ScalarValue) -> dict[str, ScalarValue]:
-    found: dict[str, ScalarValue] = {"fedleak": __version__, "python": platform.python_version()}
+    found: dict[str, ScalarValue] = {"fedleak": __version__, **_commit(), "python": platform.python_version()}
     for package in PACKAGES:
         found[package] = package_version(package)
     found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     found["time"] = _now()
     return {**found, **extra}
+
+
+@cache
+def _commit() -> dict[str, ScalarValue]:
+    """Nothing for an installed package, whose version says it. Asked once, before anything runs."""
+    state = code_state()
+    if state["commit"] is None:
+        return {}
+    return {"commit": f"{state['commit']}{' and changes since' if state['uncommitted_changes'] else ''}"}
 
 
 def code_state() -> dict[str, object]:

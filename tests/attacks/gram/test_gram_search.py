@@ -74,7 +74,7 @@ def test_the_expected_error_of_a_search_is_not_below_the_real_one_by_an_order():
 
 @pytest.mark.parametrize("approximation", ["cubic", "piecewise"])
 def test_other_approximations_of_the_sigmoid(approximation):
-    guess, truth = attempt(2, epochs=12, approximation=approximation)
+    guess, truth = attempt(2, epochs=12, approximation=approximation, share_fraction_bits=28)
     assert guess.status is Status.RECOVERED
     np.testing.assert_allclose(guess.values, truth, atol=1e-5 * np.abs(truth).max())
 

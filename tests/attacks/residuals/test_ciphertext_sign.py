@@ -9,7 +9,7 @@ import pytest
 
 from federations import sealed_arbiter, vertical
 from fedleak.attacks.residuals.ciphertext_sign import CiphertextSign
-from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels
+from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.whole.randomness import Randomness

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from federations import sealed_arbiter, vertical
-from fedleak.attacks.residuals.unblinded_exchange import UnblindedLabels, UnblindedScores
+from fedleak.attacks.residuals.unblinded_exchange import UnblindedScores
+from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.attacks.unblinded import common_modulus, integers_of, opened
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Status, Verdict
@@ -21,10 +22,10 @@ SCORES, LABELS = Secret(SecretKind.PARTIAL_SCORES, "fintech"), Secret(SecretKind
 REAL = {"cipher": "paillier", "key_bits": 1024, "epochs": 2, "batch_size": 10, "initialisation": "normal"}
 
 
-def played(blinding):
-    settings = sealed_arbiter(**REAL, blinding=blinding, loss=False)
+def played(blinding, n_rows=20, **changed):
+    settings = sealed_arbiter(**REAL | changed, blinding=blinding, loss=False)
     widths = {"bank": 2, "fintech": 3, "referee": 0}
-    federation = vertical(widths, settings, n_rows=20, protocol="vertical-logistic-arbiter")
+    federation = vertical(widths, settings, n_rows=n_rows, protocol="vertical-logistic-arbiter")
     return play(federation, Randomness.published(0))
 
 
@@ -56,6 +57,26 @@ def test_signs_of_residuals_are_labels(bare):
     told = dict(zip(guess.ids.tolist(), guess.values[:, 0].tolist(), strict=True))
     assert not guess.certificate
     assert [told[int(row)] for row in truth.ids] == truth.values[:, 0].tolist()
+
+
+def test_labels_of_batches_that_recur_are_proved():
+    """Residuals hold the own scores too: without them bank's two columns leave one labeling."""
+    done = played("none", n_rows=24, epochs=8, batch_size=24, learning_rate=0.5)
+    guess, truth = answer(UnblindedLabels, done.view(("fintech",), LABELS)), done.run.truth.of(LABELS)
+    assert guess.status is Status.RECOVERED
+    assert "one labeling alone leaves scores within the 2 directions" in guess.certificate
+    assert guess.values[np.argsort(guess.ids)].tolist() == truth.values[np.argsort(truth.ids)].tolist()
+    assert (guess.confidence == 1).all()
+
+
+def test_declared_noise_proves_nothing():
+    done = played("none", n_rows=24, epochs=8, batch_size=24, learning_rate=0.5)
+    view = done.view(("fintech",), LABELS)
+    noisy = replace(view, facts=view.facts.with_score_noise({"bank": 1e-3}))
+    guess = answer(UnblindedLabels, noisy)
+    assert guess.status is Status.PARTIAL
+    assert not guess.certificate
+    assert guess.evidence["rows proved"] == 0
 
 
 def test_fresh_factors_tell_nothing():

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedleak.attacks.boosting.gradient_signs import SignsOfTree, labels_of_signs, score_of_tree
 from fedleak.attacks.boosting.label_holder_sums import integers
-from fedleak.attacks.unblinded import moduli_of, opened
+from fedleak.attacks.unblinded import integers_of, moduli_of, opened
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
@@ -71,14 +71,14 @@ class _Sent:
         values = payload.items.get("values") if isinstance(payload, Tree) else None
         if not isinstance(values, CipherArray):
             raise MissingFromViewError("gradients must come as ciphertexts")
-        self.values = [bytes(one) for one in values.data[: len(self.rows)]]
+        self.values = integers_of(values)[: len(self.rows)]
         self.score = score_of_tree(view, number)
         slot = payload.items.get("slot_bits") if isinstance(payload, Tree) else None
         self.honest = isinstance(slot, Scalar) and isinstance(slot.value, int) and slot.value <= WIDEST_SLOT
 
     def plaintexts(self, modulus: int) -> list[int] | None:
         """Around zero; None where they are blinded."""
-        return opened([int.from_bytes(value, "big") for value in self.values], modulus)
+        return opened(self.values, modulus)
 
 
 def signs_in(trees: list[_Sent], modulus: int) -> list[SignsOfTree] | None:
@@ -96,7 +96,7 @@ def signs_in(trees: list[_Sent], modulus: int) -> list[SignsOfTree] | None:
 def by_equality(trees: list[_Sent], n_rows: int, n_classes: int) -> FloatArray:
     """Groups by the first round's ciphertexts, if those are as many as classes."""
     first = trees[: 1 if n_classes == 2 else n_classes]
-    keys: list[tuple[bytes, ...]] = [()] * n_rows
+    keys: list[tuple[int, ...]] = [()] * n_rows
     for tree in first:
         for row, value in zip(tree.rows.tolist(), tree.values, strict=True):
             keys[row] = (*keys[row], value)

@@ -115,7 +115,8 @@ class _Member:
 
     In the encrypted exchange the partners' part of a gradient is an exact sum over the features as they are encoded,
     and the own part one over the features themselves. A member that knows its weights moves its own part over to the
-    encoded features too: rounding of features then no longer blurs the system.
+    encoded features too: rounding of features then no longer blurs the system. A gradient that was opened from shares
+    is a sum over encoded features in all its parts.
     """
 
     def __init__(self, view: View, name: str, noise: OwnNoise) -> None:
@@ -132,12 +133,13 @@ class _Member:
         }
         self._labels = view.table(LABELS, name).values[:, 0] if has_record(view, LABELS, name) else None
         facts = view.facts
-        self.is_exact = (
-            facts.of(linear.VerticalLogisticFacts).gradients == "encrypted-exchange"
+        source = facts.of(linear.VerticalLogisticFacts).gradients
+        self._moves_own_part = (
+            source == "encrypted-exchange"
             and facts.approximation == "taylor"
-            and facts.fraction_bits is not None
             and set(self.gradients) <= set(self._weights)
         )
+        self.is_exact = facts.fraction_bits is not None and (self._moves_own_part or source == "opened-shares")
         self._encoded = self._features
         if self.is_exact and facts.fraction_bits is not None:
             self._encoded = np.ldexp(encode(self._features, facts.fraction_bits).astype(float), -facts.fraction_bits)
@@ -150,7 +152,7 @@ class _Member:
         gradient: FloatArray = np.array(self.gradients[round_number], dtype=np.float64)
         own_noise = np.broadcast_to(self._noise.in_gradient_of(self._name, round_number), len(ids))
         gradient -= self._encoded[at].T @ own_noise / len(ids)
-        if not self.is_exact:
+        if not self.is_exact or not self._moves_own_part:
             return gradient
         own = self._features[at] @ self._weights[round_number]
         if self._labels is not None:

@@ -24,6 +24,7 @@ from fedleak.data.sources.catalogue import (
     public_target,
     where_it_looked,
 )
+from fedleak.data.sources.comma_numbers import NOTES
 from fedleak.data.sources.public_sets import PUBLIC_SETS
 from fedleak.data.sources.text_files import existing_file, read_delimited
 
@@ -121,7 +122,8 @@ def _from_file(path: Path, source: str, wanted: _Wanted) -> RawTable:
     frame = read_parquet(path) if path.suffix == ".parquet" else read_delimited(path, wanted.missing_marks)
     own_target = public_target(source)
     has_it = own_target in [str(column) for column in frame.columns]  # a user's own file may have a public set's name
-    return wanted.table(frame, source, own_target=own_target if has_it else None)
+    table = wanted.table(frame, source, own_target=own_target if has_it else None)
+    return replace(table, notes=tuple(frame.attrs.get(NOTES, ())))
 
 
 def _from_elsewhere(name: str, wanted: _Wanted) -> RawTable:

@@ -6,9 +6,11 @@ for an index without a word; the structure is therefore checked first.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Collection
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from fedleak.core.errors import DataError, nearest
 from fedleak.data.raw_table import checked_names
+from fedleak.data.sources.comma_numbers import with_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +27,9 @@ MAX_FILE_BYTES = 512 * 1024**2  # after decompression; a 1-million-row table of 
 PIECE_BYTES = 1024**2
 
 N_PATH_CHARS_SHOWN = 200
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as spreadsheets save "Unicode text"
+SEPARATORS = ",;\t|"  # the first where several are as frequent
+QUOTED = re.compile(r'"[^"]*"')
 
 
 def existing_file(path: Path) -> Path:
@@ -102,7 +108,7 @@ def read_delimited(path: Path, missing_marks: Collection[str] = ()) -> pd.DataFr
         raise DataError(
             f"every row of {path} must have {len(names)} cells; got {len(frame) - n_rows} with a blank alone"
         )
-    return frame
+    return with_numbers(frame)
 
 
 def _exact_floats(pandas_version: str) -> Literal["round_trip"] | None:
@@ -114,7 +120,7 @@ def _exact_floats(pandas_version: str) -> Literal["round_trip"] | None:
 def _decoded_text(path: Path) -> str:
     content = read_bounded(path)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path} must be UTF-8 text; byte {error.start} is not. "
@@ -128,10 +134,11 @@ def _decoded_text(path: Path) -> str:
 
 
 def _separator(path: Path, text: str) -> str:
+    """The mark that is most frequent in the header, names in quotation marks aside; a comma where none is."""
     if ".tsv" in path.suffixes:
         return "\t"
-    header = text.lstrip().split("\n", 1)[0]
-    return ";" if ";" in header and "," not in header else ","
+    header = QUOTED.sub("", text.lstrip("\n\r ").split("\n", 1)[0])
+    return max(SEPARATORS, key=header.count)
 
 
 def _checked_structure(path: Path, text: str, separator: str) -> tuple[tuple[str, ...], int]:

@@ -32,6 +32,7 @@ SAME_MEANING = {
     "h_pred": "train.validation-score",
 }
 OWN_PREFIX = "fate."
+QUERIES = "queries"  # FATE's place of predictions that are asked for after the training
 BATCH_NAMES, N_BATCHES, STEP = "batch_indexes", "batch_num", "g"
 SINGLE_BITS = 24  # of a float32
 
@@ -87,7 +88,8 @@ def record_pushed(
     for one in in_order:
         if one.name != BATCH_NAMES:
             number = n_rounds - 1 if one.name == "h_pred" else _round(one.tag, n_batches)
-            recorder.message(step_of(one.name), one.sender, one.receiver, one.value, round=number)
+            step = "predict.partial-score" if QUERIES in one.tag and one.name == "h_pred" else step_of(one.name)
+            recorder.message(step, one.sender, one.receiver, one.value, round=number)
     for name, weights in first.items():
         steps = {_round(one.tag, n_batches): one for one in in_order if one.name == STEP and one.receiver == name}
         _record_descent(recorder, name, weights, [_step_at(steps, number, name) for number in range(n_rounds)], rates)

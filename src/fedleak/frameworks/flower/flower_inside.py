@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from fedleak.frameworks.averaged_clients import FOLDER, MODELS, after_own_step, job_of_client, keep
+from fedleak.frameworks.averaged_record import record_averaging
 from fedleak.frameworks.flower import flower_secagg
-from fedleak.frameworks.flower.flower_clients import FOLDER, MODELS, after_own_step, job_of_client, keep
-from fedleak.frameworks.flower.flower_steps import FRACTION_BITS, SERVER, SLOPES, record_rounds, secagg_noise
-from fedleak.frameworks.job import CAPTURE, TRUTH, Job, check_version, run_inside
-from fedleak.recorder import Recorder
+from fedleak.frameworks.flower.flower_steps import FRACTION_BITS, secagg_noise
+from fedleak.frameworks.job import Job, check_version, run_inside
 
 PLAIN, SECURE = "plain", "secagg+"
 
@@ -90,57 +90,13 @@ def _client_app() -> Any:
 
 
 def record(job: Job) -> None:
-    names, n_rounds = [party.name for party in job.parties], range(job.options["rounds"])
-    rows = {party.name: len(party.ids) for party in job.parties}
-    models = [np.load(job.folder / f"model-{number}-0.npy") for number in n_rounds]
-    models.append(np.load(job.folder / "model-last.npy"))
-    secure = job.options["aggregation"] == SECURE
-    with Recorder(
-        job.folder / CAPTURE,
-        {**dict.fromkeys(names, "active"), SERVER: "server"},
-        protocol=f"flower {job.version}",
-        truth=job.folder / TRUTH,
-        family="horizontal-logistic",
-        **_facts(job, names, rows),
-    ) as recorder:
-        for party in job.parties:
-            labels = np.asarray(party.labels)[:, None]
-            recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-            recorder.record(party.name, "labels", labels, ids=party.ids)
-            recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
-        kept = {what: _kept(job, what) for what in ("sent", "masked") if what == "sent" or secure}
-        record_rounds(recorder, rows, models, kept["sent"], kept.get("masked"))
-
-
-def _kept(job: Job, what: str) -> dict[str, list[Any]]:
-    return {
-        party.name: [np.load(job.folder / f"{what}-{number}-{rank}.npy") for number in range(job.options["rounds"])]
-        for rank, party in enumerate(job.parties)
-    }
-
-
-def _facts(job: Job, names: list[str], rows: dict[str, int]) -> dict[str, Any]:
-    """Public: the loss, how it is averaged, and what SecAgg+ rounds."""
-    options = job.options
-    slope, target = SLOPES[options["model"]]
-    secure = options["aggregation"] == SECURE
-    weight, clipping, levels = options["max_weight"], flower_secagg.CLIPPING, flower_secagg.LEVELS
-    noise = secagg_noise(len(names), sum(rows.values()), weight, clipping, levels)
-    exact = {"score_noise": 0.0, "fraction_bits": FRACTION_BITS}
-    return {
-        "rounds": options["rounds"],
-        "shuffled": (names[0],),
-        "update": "synchronised",
-        "rate_decay": 0.0,
-        "dropouts": (),
-        "approximation": "taylor" if options["model"] == "linear" else None,
-        "learning_rate": options["learning_rate"],
-        "slope": slope,
-        "target": target,
-        "averaged_loss": True,
-        "secure_aggregation": secure,
-        **({"update_noise": noise} if secure else exact),
-    }
+    if job.options["aggregation"] == PLAIN:
+        precision: dict[str, float] = {"score_noise": 0.0, "fraction_bits": FRACTION_BITS}
+    else:  # what SecAgg+ rounds
+        n_rows, weight = sum(len(party.ids) for party in job.parties), job.options["max_weight"]
+        noise = secagg_noise(len(job.parties), n_rows, weight, flower_secagg.CLIPPING, flower_secagg.LEVELS)
+        precision = {"update_noise": noise}
+    record_averaging(job, f"flower {job.version}", precision, masked=job.options["aggregation"] == SECURE)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fedleak.frameworks.flower.flower_clients import after_own_step, job_of_client, keep
+from fedleak.frameworks.averaged_clients import after_own_step, job_of_client, keep
 from fedleak.frameworks.job import Job
 
 CLIPPING, LEVELS = 8.0, 1 << 22  # SecAgg+'s own: weights within ±8, in so many steps

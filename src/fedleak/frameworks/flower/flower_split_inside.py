@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
-from fedleak.frameworks.flower.flower_clients import FOLDER, job_of_client, keep
+from fedleak.frameworks.averaged_clients import FOLDER, job_of_client, keep
 from fedleak.frameworks.flower.flower_inside import simulate
 from fedleak.frameworks.flower.flower_split_steps import record_split
 from fedleak.frameworks.flower.split_layers import Dense, Top

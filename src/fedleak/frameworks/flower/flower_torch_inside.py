@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.core.arrays import FloatArray
-from fedleak.frameworks.flower.flower_clients import FOLDER, job_of_client
+from fedleak.frameworks.averaged_clients import FOLDER, job_of_client
 from fedleak.frameworks.flower.flower_inside import simulate
 from fedleak.frameworks.flower.flower_torch_steps import NAMES, record_gradients
 from fedleak.frameworks.job import Job, check_version, run_inside

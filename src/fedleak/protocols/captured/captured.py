@@ -23,6 +23,7 @@ from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import Captured, Run, Sink
 from fedleak.protocols import vocabularies
+from fedleak.protocols.captured.asked_rows import asked_services
 from fedleak.protocols.captured.capture_checks import check_capture
 from fedleak.protocols.captured.derived_truth import derived_truth, without_weights
 from fedleak.protocols.captured.gradient_file import ENDING, captured_gradient
@@ -63,7 +64,8 @@ def opened(transcript: str) -> Opened:
 def _opened(path: Path, _changed: int, _number: int) -> Opened:
     captured = captured_gradient(path) if path.suffix == ENDING and not path.is_dir() else load_capture(path)
     check_capture(captured, path)
-    return Opened(captured, holdings_of(captured))
+    clients = {client for service in asked_services(captured).values() for client in service.clients}
+    return Opened(captured, holdings_of(captured, clients))
 
 
 class CapturedRun(Protocol):
@@ -89,6 +91,7 @@ class CapturedRun(Protocol):
             captured.locals,
             derived_truth(truth, captured),
             notes=tuple(_notes(captured, checked=truth is not None)),
+            services=asked_services(captured),
         )
 
     @classmethod

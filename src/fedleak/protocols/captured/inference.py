@@ -146,7 +146,7 @@ RULES = (
     ),
     Rule(
         Capability.PREDICTION_SERVICE,
-        "a service that can still be asked: a capture has none",
+        "a service that can be asked; of a capture a record `asked-of-…` and messages `predict.partial-score`",
         lambda own, facts: own.may_ask and not facts.of(boosting.BoostingFacts).enrolled_records,
     ),
     Rule(

@@ -201,6 +201,6 @@ def _factored_rows(receiver: KeyedMember, batch: IntArray, settings: VerticalLin
     """Own features in fixed point, a row for each value that a partner sends."""
     factors = terms.factors(receiver.member, batch)
     if factors is None:
-        return receiver.member.encoded[batch]
+        return receiver.member.encoded(batch)
     features = receiver.member.features[batch]
     return np.vstack([fixed_point.encode(features * factor[:, None], settings.fraction_bits) for factor in factors])

@@ -1,4 +1,4 @@
-"""Room for numbers under a cipher, from public sizes alone, before anything runs.
+"""Room for numbers under a cipher or on shares, from public sizes alone, before anything runs.
 
 Rows, columns, parties, fraction bits, the length of the key, and the bounds of values that are public or declared say
 how long a sum of products may become. Values themselves are checked on their way in and out; what sizes rule out
@@ -12,6 +12,7 @@ from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.crypto.fixed_point import ENCODED_BITS, MARGIN_BITS
 from fedleak.crypto.masks import HIDING_BITS
+from fedleak.crypto.ring_arithmetic import VALUE_BITS
 from fedleak.theory.label_signs import first_score_bound
 
 NOISE_DEVIATIONS = 6.0  # a normal deviate is beyond with a probability of 2e-9
@@ -22,6 +23,27 @@ def check_linear_headroom(facts: Facts) -> None:
     """That scores fit an encoding, and sums of products of two encodings, one of them under shares, the modulus."""
     _check_scores(facts)
     _check_products(facts)
+
+
+def check_shared_headroom(facts: Facts) -> None:
+    """That the first sum over a batch of residual times feature, with the fraction bits of both, fits 64-bit shares."""
+    rows = facts.n_rows if facts.batch_size is None else facts.batch_size
+    if facts.fraction_bits is None or rows is None or facts.max_row_norm is None:
+        return
+    largest, room = rows * facts.max_row_norm * _first_residual(facts), VALUE_BITS - 2 * facts.fraction_bits
+    if largest >= 2.0**room:
+        raise ScenarioError(
+            f"sums on shares must stay under 2^{room} at {facts.fraction_bits} fraction bits; got up to {largest:.3g} "
+            f"over {rows} rows. Lower federation.share_fraction_bits, or federation.batch_size"
+        )
+
+
+def _first_residual(facts: Facts) -> float:
+    """As large as it may be in the first round; clipped to 1/2 and a half of a label, in every round."""
+    if facts.approximation == "piecewise":
+        return 1.0
+    noise, first = facts.score_noise or 0.0, first_score_bound(facts) or 0.0
+    return NOISE_DEVIATIONS * noise + first + LARGEST_TARGET
 
 
 def _check_scores(facts: Facts) -> None:

@@ -27,13 +27,15 @@ from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
 
 
 class Member:
-    """Its actor, its features (as floats and in fixed point), its labels as -1/+1, its weights."""
+    """Its actor, its features, its labels as -1/+1, its weights."""
 
     def __init__(self, party: Party, actor: Actor, settings: VerticalLinearSettings, n_all: int) -> None:
         self.party = party
         self.actor = actor
         self.features: FloatArray = actor.take_in(steps.OWN_DATA, party.train.features)
-        self.encoded: IntArray = fixed_point.encode(self.features, settings.fraction_bits)
+        self._fraction_bits = settings.fraction_bits
+        extremes = np.array([self.features.min(initial=0.0), self.features.max(initial=0.0)])
+        fixed_point.encode(extremes, settings.fraction_bits)  # refuses at once what a later batch could not send
         self.labels: FloatArray | None = None if party.train.labels is None else party.train.labels.astype(np.float64)
         self.signs: FloatArray | None = None if self.labels is None else 2.0 * self.labels - 1.0
         n_own = self.features.shape[1]
@@ -41,6 +43,10 @@ class Member:
             linear.INITIALISE, n_own, lambda width: initial_weights(settings.initialisation, width, n_all, actor.rng)
         )
         self._keep_inputs()
+
+    def encoded(self, batch: IntArray) -> IntArray:
+        """Its features of these rows in fixed point: a batch at a time, beside a table that may fill the memory."""
+        return fixed_point.encode(self.features[batch], self._fraction_bits)
 
     def score(self, batch: IntArray) -> FloatArray:
         """The party's share of the linear score, a value a row."""

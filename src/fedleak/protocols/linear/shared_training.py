@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import frexp
 
 import numpy as np
@@ -19,7 +19,7 @@ from fedleak.crypto import fixed_point
 from fedleak.crypto.dealt_randomness import Dealer, split
 from fedleak.crypto.ring_arithmetic import IdealRing, RingArithmetic, Words, plus, signed, word, words
 from fedleak.crypto.shared_ring import SharedRing
-from fedleak.crypto.sharing_cost import WORD_BYTES, CountingRing, SharingCost, masked_table
+from fedleak.crypto.sharing_cost import WORD_BYTES, CountingRing, SharingCost, masked_table, of_epochs
 from fedleak.models.sigmoid import CUBIC, LINEAR, PIECEWISE_EDGE, Approximation
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
@@ -50,13 +50,13 @@ def descent_step(ring: RingArithmetic, held: Held, batch: IntArray, how: Arithme
     """The gradient, times the rows of the batch (four times that for ``taylor``), and the weights after the step."""
     bits = how.fraction_bits
     scores = ring.shift(ring.rows_times(batch, held.weights), bits) + held.noise
-    residuals, scale = _residuals(ring, scores, held.signs[:, batch], how)
+    residuals, scale = residuals_on(ring, scores, held.signs[:, batch], how)
     gradient = ring.shift(ring.times_rows(batch, residuals), bits)
     factor, places = public_rate(how.learning_rate / (scale * len(batch)))
     return gradient, held.weights - ring.shift(ring.scaled(gradient, factor), places)
 
 
-def _residuals(ring: RingArithmetic, scores: Words, signs: Words, how: Arithmetic) -> tuple[Words, float]:
+def residuals_on(ring: RingArithmetic, scores: Words, signs: Words, how: Arithmetic) -> tuple[Words, float]:
     """Times a scale: f = z - 2y is four times the residual (eq. 5); halves of labels are whole in fixed point."""
     bits, half = how.fraction_bits, word(1 << (how.fraction_bits - 1))
     if how.approximation is Approximation.TAYLOR:
@@ -78,18 +78,9 @@ def public_rate(rate: float) -> tuple[int, int]:
 
 
 def counted(how: Arithmetic, n_rows: int, n_columns: int, batch_size: int, epochs: int) -> SharingCost:
-    """What all openings of a training come to, whatever its size: nothing of it is laid out."""
-    n_full, rest = divmod(n_rows, batch_size)
-    found = masked_table(n_rows, n_columns)
-    for size, times in ((batch_size, epochs * n_full), (rest, epochs * bool(rest))):
-        found = found.plus(_step_cost(how, n_columns, size), times)
-    return found
-
-
-def _step_cost(how: Arithmetic, n_columns: int, n_rows: int) -> SharingCost:
-    """Every operation takes so much, and so much a row: two small steps tell both."""
-    one, two = (_counted_step(how, n_columns, rows) for rows in (1, 2))
-    return one.plus(two.plus(one, -1), n_rows - 1)
+    """What all openings of a training come to, whatever its size."""
+    steps = of_epochs(partial(_counted_step, how, n_columns), n_rows, batch_size, epochs)
+    return masked_table(n_rows, n_columns).plus(steps)
 
 
 def _counted_step(how: Arithmetic, n_columns: int, n_rows: int) -> SharingCost:
@@ -108,17 +99,17 @@ class SharedTraining:
         self.channel = PartyChannel([member.actor for member in members])
         shares = [_shared(member, members, how.fraction_bits) for member in members]
         table, self._weights, self._signs = _side_by_side(members, shares)
-        self.dealer = Dealer(len(members), self._keep_dealt)
-        self._check = IdealRing(_known(table))
+        self.dealer = dealer_for(members)
+        self._check = IdealRing(summed(table))
         self._ring = SharedRing(table, self.dealer, self.channel)
 
     def run(self, batch: IntArray) -> None:
         """One step. ``weights`` of the members follow for the truth's sake; no party has a record of them."""
         held = Held(self._weights, self._signs, self._noise(batch))
-        known = Held(_known(held.weights), _known(held.signs), _known(held.noise))
+        known = Held(summed(held.weights), summed(held.signs), summed(held.noise))
         descent_step(self._check, known, batch, self._how)  # raises before anything is sent
         gradient, self._weights = descent_step(self._ring, held, batch, self._how)
-        opened = np.ldexp(signed(_known(self._weights)[0]).astype(np.float64), -self._how.fraction_bits)
+        opened = np.ldexp(signed(summed(self._weights)[0]).astype(np.float64), -self._how.fraction_bits)
         ends = np.cumsum([member.features.shape[1] for member in self._members])[:-1]
         parts = np.split(opened, ends)
         for place, (member, weights) in enumerate(zip(self._members, parts, strict=True)):
@@ -132,19 +123,30 @@ class SharedTraining:
         added = [member.actor.outgoing(linear.SHARED_SCORE, nothing) for member in self._members]
         return words(fixed_point.encode(np.array(added), self._how.fraction_bits))
 
-    def _keep_dealt(self, dealt: Words) -> None:
-        for member, mine in zip(self._members, dealt, strict=True):
-            member.actor.record(linear.DEALT, linear.DEALT_WORDS, Array(mine))
-
     @property
     def cost(self) -> str:
         """Counted, for the report."""
-        sent, dealer = self.channel, self.dealer
-        return (
-            f"{sent.n_rounds:,} rounds of openings, {sent.n_bytes:,} bytes from each party to each other one; "
-            f"the dealer handed out {WORD_BYTES * dealer.n_words:,} bytes to each: {dealer.n_products:,} products of "
-            f"numbers, {dealer.n_ands:,} ands of 64 bits"
-        )
+        return f"{self.channel.told}; {told_by([self.dealer])}"
+
+
+def dealer_for(members: Sequence[Member]) -> Dealer:
+    """Each of them keeps what it is dealt."""
+
+    def hand_out(dealt: Words) -> None:
+        for member, mine in zip(members, dealt, strict=True):
+            member.actor.record(linear.DEALT, linear.DEALT_WORDS, Array(mine))
+
+    return Dealer(len(members), hand_out)
+
+
+def told_by(dealers: Sequence[Dealer]) -> str:
+    n_words, n_products, n_ands = (
+        sum(getattr(dealer, name) for dealer in dealers) for name in ("n_words", "n_products", "n_ands")
+    )
+    return (
+        f"the dealer handed out {WORD_BYTES * n_words:,} bytes to each: {n_products:,} products of numbers, "
+        f"{n_ands:,} ands of 64 bits"
+    )
 
 
 class PartyChannel:
@@ -154,6 +156,10 @@ class PartyChannel:
         self._actors = actors
         self.n_rounds = 0
         self.n_bytes = 0  # that each party sends to each other one
+
+    @property
+    def told(self) -> str:
+        return f"{self.n_rounds:,} rounds of openings, {self.n_bytes:,} bytes from each party to each other one"
 
     def opened(self, shares: Words) -> Words:
         return reduce(np.add, self._exchanged(shares))
@@ -201,6 +207,6 @@ def _side_by_side(members: Sequence[Member], shares: Sequence[Words]) -> tuple[W
     return np.concatenate(tables, axis=2), np.concatenate(weights, axis=1), signs[0]
 
 
-def _known(shares: Words) -> Words:
+def summed(shares: Words) -> Words:
     """The numbers themselves, with one holder: the audit's, not a party's."""
     return np.add.reduce(shares, axis=0, keepdims=True, dtype=np.uint64)

@@ -4,14 +4,14 @@ Every party has a key pair of its own. For each ordered pair of parties, one enc
 other multiplies it with its features, masks the product and has it decrypted. With three or more parties the shares
 carry pairwise masks that cancel in a receiver's sum, so that it learns its gradient and no partner's single term.
 
-Where gradients stay secret shares, the parties compute on shares modulo 2^64 (``shared_training``). Where each is to
-see its own gradient and additive encryption does not reach, an ideal functionality computes it. Reports mark both.
+What additive encryption does not reach the parties compute on shares modulo 2^64: each opens its own gradient
+(``opened_shares``), or nobody any (``shared_training``). Reports say which, and that the dealer of triples is ideal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import start_round
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
-from fedleak.protocols.linear.linear_headroom import check_linear_headroom
+from fedleak.protocols.linear.linear_headroom import check_linear_headroom, check_shared_headroom
 from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
 from fedleak.protocols.linear.linear_settings import (
     LOGISTIC,
@@ -44,15 +44,14 @@ from fedleak.protocols.linear.linear_settings import (
     member_capabilities,
 )
 from fedleak.protocols.linear.member import Member, all_members, batches, order_members
+from fedleak.protocols.linear.opened_shares import OpenedShares, counted_openings
 from fedleak.protocols.linear.shared_training import Arithmetic, SharedTraining, counted
 
 APPROXIMATIONS = tuple(member.value for member in Approximation)
 GRADIENTS = ("revealed", "secret-shared")
-SOURCE_NOTES = {
-    "ideal-oracle": ("gradients came from an ideal oracle: Paillier cannot compute this approximation",),
-}
 # What only parties whose gradients are opened have.
 WITH_GRADIENTS = frozenset({Capability.OWN_GRADIENT, Capability.OWN_WEIGHTS, Capability.CIPHERTEXTS})
+OPENED_NOTE = "gradients came about on shares modulo 2^64, triples from an ideal dealer; each party saw its own"
 SHARED_NOTE = "trained on secret shares modulo 2^64, triples from an ideal dealer; nobody saw a gradient or a weight"
 
 
@@ -60,10 +59,9 @@ SHARED_NOTE = "trained on secret shares modulo 2^64, triples from an ideal deale
 class VerticalLogisticSettings(VerticalLinearSettings):
     approximation: str = setting(
         "taylor",
-        "what stands for the sigmoid; piecewise is beyond Paillier and goes through an ideal gradient oracle",
+        "what stands for the sigmoid; piecewise is beyond Paillier, the parties compute it on shares modulo 2^64",
         choices=APPROXIMATIONS,
         tells_less="other",
-        ideal=("piecewise",),
     )
     gradients: str = setting(
         "revealed",
@@ -71,27 +69,27 @@ class VerticalLogisticSettings(VerticalLinearSettings):
         choices=GRADIENTS,
         tells_less="other",
     )
-    share_fraction_bits: int = setting(20, "fractional bits of numbers on secret shares", unit="bits")
+    share_fraction_bits: int = setting(20, "fractional bits of numbers on shares", unit="bits")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, choices in (("approximation", APPROXIMATIONS), ("gradients", GRADIENTS)):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}")
-        if not 8 <= self.share_fraction_bits <= 24:
-            raise InputError(f"share_fraction_bits must be from 8 to 24; got {self.share_fraction_bits}")
+        if not 8 <= self.share_fraction_bits <= 28:
+            raise InputError(f"share_fraction_bits must be from 8 to 28; got {self.share_fraction_bits}")
 
     @property
     def source(self) -> str:
         """How gradients come about, as reports say it."""
         if self.gradients == "secret-shared":
             return "secret-shared"
-        return "ideal-oracle" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
+        return "opened-shares" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
 
     @property
-    def ideal_choices(self) -> tuple[str, ...]:
-        """On shares the parties compute what encryption cannot."""
-        return super().ideal_choices if self.source == "ideal-oracle" else ()
+    def arithmetic(self) -> Arithmetic:
+        """On shares."""
+        return Arithmetic(Approximation(self.approximation), self.share_fraction_bits, self.learning_rate)
 
 
 class VerticalLogistic(Protocol):
@@ -118,6 +116,7 @@ class VerticalLogistic(Protocol):
             linear.SHARED_DATA,
             linear.DEALT,
             linear.OPENING,
+            linear.GRADIENT_PART,
         }
     )
     may_reveal = OF_A_MEMBER | {Capability.LABELS, Capability.LINEAR_RESIDUAL}
@@ -160,12 +159,15 @@ class VerticalLogistic(Protocol):
             gradients=given.source,
             **_sharing_cost(given, parties, n_rows),
         )
-        return linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)
+        found = linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)
+        return (
+            found if given.source == "encrypted-exchange" else replace(found, fraction_bits=given.share_fraction_bits)
+        )
 
     @classmethod
     def check_headroom(cls, settings: Settings, facts: Facts) -> None:
-        if settings_of(cls.name, VerticalLogisticSettings, settings).source == "encrypted-exchange":
-            check_linear_headroom(facts)
+        exchanged = settings_of(cls.name, VerticalLogisticSettings, settings).source == "encrypted-exchange"
+        (check_linear_headroom if exchanged else check_shared_headroom)(facts)
 
     @classmethod
     def reveals(
@@ -178,7 +180,7 @@ class VerticalLogistic(Protocol):
         if found and isinstance(settings, VerticalLogisticSettings) and settings.approximation == Approximation.TAYLOR:
             found |= {Capability.LINEAR_RESIDUAL}
         source = settings.source if isinstance(settings, VerticalLogisticSettings) else "encrypted-exchange"
-        hidden = {"secret-shared": WITH_GRADIENTS, "ideal-oracle": frozenset({Capability.CIPHERTEXTS})}
+        hidden = {"secret-shared": WITH_GRADIENTS, "opened-shares": frozenset({Capability.CIPHERTEXTS})}
         return found - hidden.get(source, frozenset())
 
 
@@ -193,17 +195,20 @@ class _Rounds:
         self._zero_rng = zero_rng
         self._keyed: list[KeyedMember] = []
         self._shared: SharedTraining | None = None
+        self._opened: OpenedShares | None = None
         if settings.source == "encrypted-exchange":
             self._keyed = [join(member, settings) for member in members]
         elif settings.source == "secret-shared":
-            self._shared = SharedTraining(members, arithmetic_of(settings))
+            self._shared = SharedTraining(members, settings.arithmetic)
+        else:
+            self._opened = OpenedShares(members, settings.arithmetic)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the gradients came about, for the report."""
-        if self._shared is None:
-            return SOURCE_NOTES.get(self._settings.source, ())
-        return (f"{SHARED_NOTE}: {self._shared.cost}",)
+        if self._shared is not None:
+            return (f"{SHARED_NOTE}: {self._shared.cost}",)
+        return () if self._opened is None else (f"{OPENED_NOTE}: {self._opened.cost}",)
 
     def run(self, batch: IntArray) -> None:
         if self._shared is not None:
@@ -213,32 +218,28 @@ class _Rounds:
             member.update(gradient, self._settings.learning_rate)
 
     def _gradients(self, batch: IntArray) -> list[FloatArray]:
-        settings = self._settings
-        approximation = Approximation(settings.approximation)
-        terms = terms_of(approximation)
-        if terms is None or not self._keyed:
-            return ideal_gradients(self._members, batch, approximation, settings.fraction_bits)
-        return encrypted_gradients(self._keyed, batch, settings, terms, self._zero_rng)
+        if self._opened is not None:
+            return self._opened.gradients(batch)
+        terms = terms_of(Approximation(self._settings.approximation))
+        assert terms is not None
+        return encrypted_gradients(self._keyed, batch, self._settings, terms, self._zero_rng)
 
 
 def _sharing_cost(
     settings: VerticalLogisticSettings, parties: tuple[PartyFacts, ...], n_rows: int | None
 ) -> dict[str, int]:
     """Facts of a training on shares, where its size is known."""
-    widths = [party.n_features for party in parties]
-    known = [width for width in widths if width is not None]
-    if settings.source != "secret-shared" or n_rows is None or len(known) < len(widths):
+    known = [party.n_features for party in parties if party.n_features is not None]
+    if settings.source == "encrypted-exchange" or n_rows is None or len(known) < len(parties):
         return {}
-    found = counted(arithmetic_of(settings), n_rows, sum(known), settings.batch_size, settings.epochs)
-    return {
-        "shared_rounds": found.n_rounds,
-        "shared_bytes": found.n_bytes,
-        "dealt_bytes": WORD_BYTES * found.n_words,
-    }
-
-
-def arithmetic_of(settings: VerticalLogisticSettings) -> Arithmetic:
-    return Arithmetic(Approximation(settings.approximation), settings.share_fraction_bits, settings.learning_rate)
+    how, opened = settings.arithmetic, {}
+    if settings.source == "secret-shared":
+        found = counted(how, n_rows, sum(known), settings.batch_size, settings.epochs)
+    else:
+        found, n_bytes = counted_openings(how, n_rows, known, settings.batch_size, settings.epochs)
+        opened = {"opened_bytes": n_bytes}
+    words = {"dealt_bytes": WORD_BYTES * found.n_words}
+    return {"shared_rounds": found.n_rounds, "shared_bytes": found.n_bytes, **opened, **words}
 
 
 def _check_parties(settings: VerticalLogisticSettings, n_parties: int) -> None:
@@ -258,20 +259,3 @@ def _true_values(
     signs = next(member.signs[batch] for member in members if member.signs is not None)
     total = sum(scores, np.zeros(len(batch)))
     return residual(total, signs, Approximation(settings.approximation)), scores
-
-
-def ideal_gradients(
-    members: Sequence[Member], batch: IntArray, approximation: Approximation, fraction_bits: int
-) -> list[FloatArray]:
-    """Every member's gradient, rounded to ``fraction_bits``; what others add to the scores passes their hooks."""
-    scores = [member.score(batch) for member in members]
-    noised = [member.actor.outgoing(linear.SHARED_SCORE, score) for member, score in zip(members, scores, strict=True)]
-    signs = next(member.signs[batch] for member in members if member.signs is not None)
-    gradients = []
-    for position, member in enumerate(members):
-        total = scores[position] + sum(
-            (other for index, other in enumerate(noised) if index != position), np.zeros(len(batch))
-        )
-        gradient = member.features[batch].T @ residual(total, signs, approximation) / len(batch)
-        gradients.append(np.ldexp(np.rint(np.ldexp(gradient, fraction_bits)), -fraction_bits))
-    return gradients

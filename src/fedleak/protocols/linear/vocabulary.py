@@ -72,13 +72,26 @@ DEALT: Step[AnyArray] = Step(
 OPENING: Step[AnyArray] = Step(
     "train.opening", Phase.TRAIN, DATA_ROLES, "a party's share of a masked value that all of them open"
 )
+GRADIENT_PART: Step[AnyArray] = Step(
+    "train.gradient-part", Phase.TRAIN, DATA_ROLES, "a share of a partner's gradient, for that partner alone"
+)
 PARTIAL_SCORE: Step[FloatArray] = Step(
     "predict.partial-score", Phase.PREDICT, frozenset({Role.PASSIVE}), "a passive party's score of a queried row"
 )
 
 WEIGHTS = RecordName("weights", DATA_ROLES, Array, "a party's own weights, at first and after each of its steps")
 OWN_GRADIENT = RecordName("gradient", DATA_ROLES, Array, "a party's own gradient")
+ASKED_OF = RecordName(
+    "asked-of-",
+    frozenset({Role.ACTIVE}),
+    Array,
+    "rows of its own making that a partner scored, in its columns",
+    "party",
+)
 GRADIENT_SHARE = RecordName("gradient-share", DATA_ROLES, Array, "a share of all gradients, which nobody opens")
+OWN_PART_SHARE = RecordName(
+    "gradient-part", DATA_ROLES, Array, "its share of its own gradient, which partners complete"
+)
 WEIGHT_SHARE = RecordName("weight-share", DATA_ROLES, Array, "a share of all weights, which nobody opens")
 DATA_SHARE = RecordName("data-share", DATA_ROLES, Array, "a party's own share of what it shared of its data")
 DEALT_WORDS = RecordName("dealt", DATA_ROLES, Array, "its parts of masks and triples, in the order of their use")
@@ -138,9 +151,10 @@ class VerticalLogisticFacts(LinearFacts):
 
     kind: ClassVar[str] = "vertical-logistic"
 
-    gradients: str | None = None  # how they come about: encrypted-exchange, ideal-oracle or secret-shared
-    shared_rounds: int | None = None  # of secret shares: messages one after the other, in all of the training
-    shared_bytes: int | None = None  # that a party sends to each partner in them
+    gradients: str | None = None  # how they come about: encrypted-exchange, opened-shares or secret-shared
+    shared_rounds: int | None = None  # on shares: messages one after the other, in all of the training
+    shared_bytes: int | None = None  # that a party sends to each partner in openings to everybody
+    opened_bytes: int | None = None  # of gradients' shares, each to the gradient's owner, in all
     dealt_bytes: int | None = None  # that the dealer hands to each party
 
 
@@ -181,14 +195,17 @@ VOCABULARY = Vocabulary(
         SHARED_DATA,
         DEALT,
         OPENING,
+        GRADIENT_PART,
     ),
     records=(
         FEATURES,
         LABELS,
         NOISE,
         WEIGHTS,
+        ASKED_OF,
         OWN_GRADIENT,
         GRADIENT_SHARE,
+        OWN_PART_SHARE,
         WEIGHT_SHARE,
         DATA_SHARE,
         DEALT_WORDS,

@@ -30,6 +30,14 @@ from fedleak.protocols.prediction import vocabulary as prediction
 MODELS = ("logistic", "tree", "forest", "network", "boosted", "opaque")
 REVEALS = ("model", "nothing", "contributions")
 OUTPUTS = ("one-hot", "fractions")
+SERVED_AS = {  # a model's kind, as it is stored, and as settings name it
+    "linear": "logistic",
+    "tree": "tree",
+    "forest": "forest",
+    "network": "network",
+    "boosted": "boosted",
+    "opaque": "opaque",
+}
 
 
 @dataclass(frozen=True)
@@ -128,13 +136,20 @@ def served_model(
 
 def _checked(model: Model, settings: PredictionSettings) -> Model:
     """The settings say publicly which kind of model is served: the file must hold that kind."""
-    kinds = {"linear": "logistic", "tree": "tree", "forest": "forest", "network": "network", "boosted": "boosted"}
-    found = kinds[model.to_spec().kind]
+    found = kind_served(model, settings.model_file)
     if found != settings.model:
         raise InputError(f'model must be "{found}" for {settings.model_file}; got "{settings.model}"')
     if isinstance(model, TreeModel | ForestModel) and model.output.value != settings.tree_output:
         raise InputError(f'tree_output must be "{model.output.value}" for {settings.model_file}')
     return model
+
+
+def kind_served(model: Model, place: str) -> str:
+    """As the setting ``model`` names it."""
+    kind = model.to_spec().kind
+    if kind not in SERVED_AS:
+        raise InputError(f"{place} must hold a model that gives confidences for rows of a table; got a {kind} one")
+    return SERVED_AS[kind]
 
 
 def contributions(model: Model, rows: FloatArray, confidences: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What Flower's clients compute here, whatever carries it: one step on the mean loss of their own rows."""
+"""What clients that average models compute here, whatever carries it: one step on the mean loss of their own rows."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""NVFLARE: FedAvg in its simulator, recorded by filters."""
