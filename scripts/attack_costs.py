@@ -1,4 +1,4 @@
-"""What theory says of every attack where it provably wins, and the CPU time that it takes there, beside its predecessor.
+"""What theory says of every attack where it provably wins, and the CPU time that it takes, beside its predecessor.
 
 ``python scripts/attack_costs.py`` runs the control of every attack (the smallest scenario that it wins) and, on the
 same view, the attack whose place it takes. Minutes; what is measured goes to docs/results/attack_costs.json one by one,
@@ -45,7 +45,6 @@ REPLACES = {
     "equality-grid": "equality-solving",
     "grid-match": "generative-regression",
     "posterior-inference": "generative-regression",
-    "gradient-factoring": "deep-leakage",
     "picture-factoring": "labelled-deep-leakage",
     "kernel-matching": "cosine-matching",
 }
@@ -95,7 +94,7 @@ def main() -> None:
 
 HEAD = """# What each attack costs, and what bounds it
 
-Every attack in its control, the smallest scenario that it provably wins: what theory expects there and by which theorem,
+Every attack in its control, the smallest scenario that it provably wins: what theory expects there, by which theorem,
 and the CPU time of the attack alone (one thread, without starting a process, reading a view or scoring), beside the
 attack whose place it takes, on the same view. "No theorem": none of ours bounds it, and only the measurement says how
 far it comes; the reason that stands there is the attack's own. Learnt: the share of the way from the best blind answer

@@ -7,7 +7,8 @@ import phe
 import pytest
 
 from fedleak.bench import paillier_bench as bench
-from fedleak.bench.paillier_bench import OPERATIONS, PheSide
+from fedleak.bench.paillier_bench import OPERATIONS
+from fedleak.bench.paillier_rivals import RIVALS, PheSide
 from fedleak.core.errors import MissingExtraError, RunError
 
 
@@ -16,11 +17,15 @@ def test_result_has_the_ratios_both_sides_and_the_environment() -> None:
     assert result["bench"] == "paillier"
     sides = result["sides"]
     assert isinstance(sides, dict)
-    assert set(sides) == {"fedleak", "phe"}
+    absent = result["not_installed"]
+    assert {*sides, *absent} == {"fedleak", "paillier-subgroup", *(rival.package for rival in RIVALS)}
+    assert not {"fedleak", "paillier-subgroup", "phe"} & set(absent)
     for name in OPERATIONS:
         ours, theirs = (sides[side][f"{name}_seconds"] for side in ("fedleak", "phe"))
         assert ours > 0
         assert result[f"{name}_ratio"] == pytest.approx(theirs / ours)
+        short = sides["paillier-subgroup"][f"{name}_seconds"]
+        assert result[f"subgroup_{name}_ratio"] == pytest.approx(ours / short)
     environment = result["environment"]
     assert isinstance(environment, dict)
     assert (environment["key_bits"], environment["phe"]) == (1024, "1.5.0")

@@ -282,7 +282,7 @@ def test_key_sizes(cipher: type[Paillier] | type[Sealed]) -> None:
 
 
 def test_registry() -> None:
-    assert {cipher.name for cipher in CIPHERS} == {"paillier", "sealed"}
+    assert {cipher.name for cipher in CIPHERS} == {"paillier", "sealed", "paillier-subgroup"}
     assert CIPHERS.get("sealed") is Sealed
     assert CIPHERS.get("paillier") is Paillier
     with pytest.raises(UnknownNameError, match='Did you mean "paillier"'):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from scipy.special import gammaincc, ndtr
 
 from fedleak.core.adversary import Symmetry
 from fedleak.core.finding import Better, Score
-from fedleak.metrics import null_tables
+from fedleak.metrics import null_tables, picture_luck
 from fedleak.metrics.exact_shares import _moments
 from fedleak.metrics.null_tables import Population, _latent_correlation, _root
-from fedleak.metrics.picture_luck import _of_best, _together
+from fedleak.metrics.picture_luck import _as_near_mixed, _chances, _coefficients, _of_best, _together
 from fedleak.metrics.row_tests import chance_of_score
 
 
@@ -70,22 +71,35 @@ def test_an_interval_without_width_is_certain_either_way():
     assert [chance_of_score(one) for one in (above, below)] == [0.0, 1.0]
 
 
-class Told:
+def told(true: np.ndarray, *up_to: Symmetry) -> SimpleNamespace:
     """What ``_of_best`` asks of an answer."""
-
-    def __init__(self, n: int, *up_to: Symmetry) -> None:
-        self.up_to, self.unknown = frozenset(up_to), np.ones((n, 2), dtype=bool)
+    return SimpleNamespace(
+        up_to=frozenset(up_to), unknown=np.ones(true.shape, dtype=bool), truth=SimpleNamespace(values=true)
+    )
 
 
 @pytest.mark.parametrize(("up_to", "factor"), [((), 3), ((Symmetry.ROW_ORDER,), 9)])
-def test_the_best_of_pictures_counts_all_that_were_told_and_all_they_may_match(up_to, factor):
-    true, off = np.zeros((3, 2)), np.ones((3, 2))
-    guess = np.array([[1e-3, 2e-3], [5.0, 5.0], [5.0, 5.0]])
-    alone = float(gammaincc(2, -np.log(np.arctanh([1e-3, 2e-3])).sum()))
-    assert _together(guess, true, off)[0] == pytest.approx(alone)
-    assert _of_best(guess, true, off, Told(3, *up_to)) == pytest.approx(factor * alone)
+def test_the_best_of_pictures_counts_all_that_were_told_and_all_they_may_match(up_to, factor, monkeypatch):
+    monkeypatch.setattr(picture_luck, "_as_near_mixed", lambda *_: np.zeros(15))
+    true, off = np.random.default_rng(23).random((3, 8, 8)), np.ones((3, 15))
+    guess = true.copy()
+    guess[0] += 1e-3 * np.random.default_rng(24).standard_normal((8, 8))
+    guess[1:] += 50 * np.random.default_rng(25).standard_normal((2, 8, 8))
+    missed = np.abs(_coefficients(guess[:1] - true[:1]))
+    alone = float(gammaincc(15, -np.log(np.arctanh(missed)).sum()))
+    assert _together(_chances(_coefficients(guess), _coefficients(true), off))[0] == pytest.approx(alone)
+    found = _of_best(guess, off, told(true, *up_to), np.random.default_rng(0))
+    assert found == pytest.approx(factor * alone)
+
+
+def test_no_coefficient_is_nearer_than_the_same_pixels_in_other_places_come():
+    """Of two pixels that differ, half of all places are the right ones."""
+    picture, rng = np.array([[0.0, 1.0]]), np.random.default_rng(26)
+    coefficient = _coefficients(picture[None])[0]
+    assert _as_near_mixed(picture, coefficient, rng) == pytest.approx(0.5, abs=0.1)
+    assert _as_near_mixed(picture, coefficient + 9.0, rng) == pytest.approx(1.0)
 
 
 def test_pictures_that_were_not_told_are_no_luck():
-    nothing = np.full((3, 2), np.nan)
-    assert _of_best(nothing, np.zeros((3, 2)), np.ones((3, 2)), Told(3)) == 1.0
+    true = np.random.default_rng(23).random((3, 8, 8))
+    assert _of_best(np.full(true.shape, np.nan), np.ones((3, 15)), told(true), np.random.default_rng(0)) == 1.0

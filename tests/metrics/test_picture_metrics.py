@@ -162,22 +162,35 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return found.pixels / found.peak, found.labels
 
 
+def luck(guess: np.ndarray, true: np.ndarray) -> float:
+    return pictures_by_luck(answered(guess, true), np.random.default_rng(1))
+
+
 def test_other_digits_and_mean_digits_come_near_by_luck_alone():
     pixels, labels = digits()
     pairs = np.random.default_rng(0).integers(0, len(pixels), (200, 2))
-    others = [pictures_by_luck(answered(pixels[[i]], pixels[[j]])) for i, j in pairs if i != j]
+    others = [luck(pixels[[i]], pixels[[j]]) for i, j in pairs if i != j]
     assert np.mean(np.array(others) <= 0.025) <= 0.025
     means = [pixels[:900][labels[:900] == label].mean(axis=0) for label in range(10)]
-    alike = [pictures_by_luck(answered(means[labels[i]][None], pixels[[i]])) for i in range(900, 1100)]
+    alike = [luck(means[labels[i]][None], pixels[[i]]) for i in range(900, 1100)]
     assert np.mean(np.array(alike) <= 0.025) <= 0.025
 
 
 def test_a_digit_with_little_noise_is_seen_and_a_blank_one_is_not():
     pixels, _ = digits()
     rng = np.random.default_rng(0)
-    seen = [pictures_by_luck(answered(one + 0.02 * rng.standard_normal(one.shape), one)) for one in pixels[:40, None]]
+    seen = [luck(one + 0.02 * rng.standard_normal(one.shape), one) for one in pixels[:40, None]]
     assert np.mean(np.array(seen) <= 0.01) > 0.95
     blank = np.zeros((1, 8, 8, 1))
-    assert pictures_by_luck(answered(blank.copy(), blank)) == 1.0
+    assert luck(blank.copy(), blank) == 1.0
     silent = np.full((1, 8, 8, 1), np.nan)
-    assert pictures_by_luck(answered(silent, pixels[:1])) == 1.0
+    assert luck(silent, pixels[:1]) == 1.0
+
+
+def test_small_pictures_of_two_values_share_coefficients_by_luck():
+    """Each of them may be as it is by chance, and all of a picture that is right are no chance."""
+    rng = np.random.default_rng(2)
+    flags = (rng.random((400, 4, 4, 1)) < 0.5).astype(np.float64)
+    others = [luck(flags[i : i + 5], flags[i + 5 : i + 10]) for i in range(0, 390, 10)]
+    assert np.mean(np.array(others) <= 0.025) <= 0.05
+    assert np.mean([luck(flags[[i]], flags[[i]]) <= 0.01 for i in range(40)]) > 0.95

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from shutil import copyfile
 
 import pandas as pd
@@ -118,3 +119,15 @@ def test_mistakes_are_one_line(store, tmp_path):
         results_command(store.path, (), (), None, None, tmp_path / "a.xls", None)
     with pytest.raises(InputError, match=r'got \'zzz\'. Known: "0.1.0\+aaa", "0.1.0\+bbb"'):
         chosen_code(store, "zzz")
+
+
+def test_a_report_that_is_no_text_is_refused_in_one_line(tmp_path):
+    """Found by a mutated store."""
+    seed = Path(__file__).parents[1] / "fuzz_seeds" / "store.sqlite"
+    path = tmp_path / "store.sqlite"
+    path.write_bytes(seed.read_bytes())
+    with closing(sqlite3.connect(path)) as opened, opened:
+        opened.execute("UPDATE results SET report = x'00ff'")
+    store = Store(path)
+    with pytest.raises(InputError, match="a report must be text; got bytes"):
+        store.reports(chosen_code(store, None))

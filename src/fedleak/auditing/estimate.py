@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.auditing.planner import PlannedRun, under_ideal_cipher
-from fedleak.core.whole.federation import Federation
+from fedleak.core.facts import Facts
+from fedleak.core.whole.federation import Federation, Settings
+from fedleak.crypto import CIPHERS
 from fedleak.crypto.cipher_speed import CipherSpeed, Clock, Operations, measured_speed
 from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.cost_model import operations
@@ -85,13 +87,24 @@ def configured(planned: PlannedRun, size: Size = AS_PLANNED) -> Federation:
     return planned.defense.configure(federation) if planned.defense else federation
 
 
+def assumptions(settings: Settings, facts: Facts) -> tuple[str, ...]:
+    """Those beyond the usual on which the run's ciphertexts rest, where it makes any."""
+    cipher, done = getattr(settings, "cipher", None), operations(settings, facts)
+    if cipher is None or done == NOTHING:
+        return ()
+    assumed = CIPHERS.get(cipher).assumption
+    return (assumed,) if assumed else ()
+
+
 def measured_speeds(runs: Sequence[PlannedRun], clock: Clock = time.perf_counter) -> Speeds:
     """Of both ciphers, with the key and a batch of the widest party's rows that the runs have."""
     settings = runs[0].federation.settings
     widest = max(runs[0].federation.parties, key=lambda party: len(party.columns))
     rows = np.nan_to_num(widest.train.features[: getattr(settings, "batch_size", 1)])
     key_bits, fraction_bits = (int(getattr(settings, name)) for name in ("key_bits", "fraction_bits"))
-    real, ideal = (measured_speed(cipher, key_bits, fraction_bits, rows, clock) for cipher in ("paillier", IDEAL))
+    chosen = getattr(settings, "cipher", IDEAL)
+    ciphers = ("paillier" if chosen == IDEAL else chosen, IDEAL)
+    real, ideal = (measured_speed(cipher, key_bits, fraction_bits, rows, clock) for cipher in ciphers)
     return Speeds(real, ideal)
 
 

@@ -12,6 +12,7 @@ from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice, remedies
 from fedleak.auditing.data_digest import data_digests
 from fedleak.auditing.declared_knowledge import draw_knowledge
+from fedleak.auditing.estimate import assumptions
 from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import (
     NOTHING_LEFT,
@@ -194,6 +195,7 @@ class Audit:
         try:
             played = self._train(place, ahead)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
+            notes += assumptions(played.federation.settings, played.run.transcript.facts)
             again = [self._again(planned, number) for number in range(1, self._repeats if tasks else 1)]
         except InputError:
             raise

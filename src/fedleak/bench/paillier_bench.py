@@ -1,45 +1,32 @@
-"""Our Paillier against phe, operation by operation, both sides in one run."""
+"""Our Paillier against phe and whatever else is installed, operation by operation, all sides in one run."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from types import ModuleType
-from typing import Any, Protocol
 
 import numpy as np
 
-from fedleak.core.arrays import FloatArray, IntArray
+from fedleak.bench.paillier_rivals import RIVALS, Rival, Side, Workload, installed
+from fedleak.core.arrays import FloatArray
 from fedleak.core.errors import MissingExtraError, RunError
 from fedleak.core.payload import CipherArray
 from fedleak.crypto.cipher import select
 from fedleak.crypto.fixed_point import centred, decode, encode
 from fedleak.crypto.paillier_cipher import Paillier, PaillierPrivateKey
+from fedleak.crypto.subgroup_paillier import SubgroupPaillier
 from fedleak.trial.provenance import environment
 
+OURS = "fedleak"
+SUBGROUP = SubgroupPaillier.name
+OUR_RANDOMNESS = "powers of a fixed residue, exponents of half the key's length"
 OPERATIONS = ("encrypt", "decrypt", "add", "multiply", "matvec")
-
-
-@dataclass(frozen=True, eq=False)
-class Workload:
-    values: FloatArray
-    scalars: IntArray
-    matrix: IntArray  # the product is its transpose times as many ciphertexts as it has rows
-    fraction_bits: int
-
-
-class Side(Protocol):
-    def run(self, operation: str, count: int) -> object:
-        """What is timed."""
-
-    def plaintexts(self, result: Any) -> list[float]:
-        """What came out of ``run``, to compare with the other side: integers, or numbers where it decrypted."""
 
 
 class FedleakSide:
@@ -76,50 +63,6 @@ class FedleakSide:
         return self._public.matvec(self._work.matrix.T, select(self.ciphertexts, slice(len(self._work.matrix))))
 
 
-class PheSide:
-    """phe on integers: no exponents to align, so it does the work that the arithmetic needs and no more."""
-
-    def __init__(
-        self, phe: ModuleType, private: PaillierPrivateKey, ciphertexts: CipherArray, workload: Workload
-    ) -> None:
-        self._public = phe.PaillierPublicKey(private.public.modulus)
-        self._private = phe.PaillierPrivateKey(self._public, private.p, private.q)
-        self._values = workload.values.tolist()
-        self._scalars = workload.scalars.tolist()
-        self._matrix_columns = workload.matrix.T.tolist()
-        self._unit = 1 << workload.fraction_bits
-        integers = [int.from_bytes(row.tobytes(), "big") for row in ciphertexts.data]
-        self._ciphertexts = [phe.EncryptedNumber(self._public, integer, 0) for integer in integers]
-
-    def run(self, operation: str, count: int) -> object:
-        return getattr(self, operation)(count)
-
-    def plaintexts(self, result: list[Any]) -> list[float]:
-        return [entry if isinstance(entry, float) else self._private.decrypt(entry) for entry in result]
-
-    def encrypt(self, count: int) -> list[Any]:
-        return [self._public.encrypt(round(value * self._unit)) for value in self._values[:count]]
-
-    def decrypt(self, count: int) -> list[float]:
-        return [self._private.decrypt(c) / self._unit for c in self._ciphertexts[:count]]
-
-    def add(self, count: int) -> list[Any]:
-        return [c + c for c in self._ciphertexts[:count]]
-
-    def multiply(self, count: int) -> list[Any]:
-        pairs = zip(self._ciphertexts[:count], self._scalars[:count], strict=True)
-        return [c * scalar for c, scalar in pairs]
-
-    def matvec(self, _count: int) -> list[Any]:
-        return [self._dot(column) for column in self._matrix_columns]
-
-    def _dot(self, scalars: list[int]) -> Any:
-        total = self._ciphertexts[0] * scalars[0]
-        for c, scalar in zip(self._ciphertexts[1 : len(scalars)], scalars[1:], strict=True):
-            total = total + c * scalar
-        return total
-
-
 FRACTION_BITS = 40
 DATA_SEED = 7
 
@@ -138,22 +81,32 @@ QUICK = Sizes({"encrypt": 4, "decrypt": 8, "add": 256, "multiply": 16, "matvec":
 
 
 def measure(key_bits: int = 2048, quick: bool = False) -> Mapping[str, object]:
-    """CPU time of both sides, interleaved, medians. A ratio is their time over ours: above 1, ours is faster."""
-    phe = _import_phe()
+    """CPU time of all sides, interleaved, medians. A ratio is their time over ours: above 1, ours is faster.
+
+    Those named after an operation alone are against phe; ``heu_add_ratio`` and so on against others that are here;
+    ``subgroup_add_ratio`` and so on are our keys of small subgroups against our plain ones.
+    """
+    _check_phe()
     sizes = QUICK if quick else FULL
     private = Paillier().generate(key_bits)
     table_seconds = cpu_seconds(private.public.prepare)
     workload = _workload(sizes)
-    ours = FedleakSide(private, workload)
-    theirs = PheSide(phe, private, ours.ciphertexts, workload)
-    medians = {name: _medians(name, ours, theirs, sizes) for name in OPERATIONS}
+    found = list(installed())
+    sides: dict[str, Side] = {OURS: FedleakSide(private, workload)}
+    sides[SUBGROUP] = FedleakSide(SubgroupPaillier().generate(key_bits), workload)
+    sides |= {rival.package: rival(private, workload) for rival, _ in found}
+    medians = {name: _medians(name, sides, sizes) for name in OPERATIONS}
     return {
         "bench": "paillier",
-        **{f"{name}_ratio": their_seconds / our_seconds for name, (our_seconds, their_seconds) in medians.items()},
+        **{ratio: value for rival, _ in found for ratio, value in _ratios(rival, medians)},
+        **{f"subgroup_{name}_ratio": seconds[OURS] / seconds[SUBGROUP] for name, seconds in medians.items()},
         "sides": {
-            "fedleak": {**_figures(sizes, medians, 0), "table_seconds": table_seconds},
-            "phe": _figures(sizes, medians, 1),
+            OURS: {**_figures(sizes, medians, OURS), "table_seconds": table_seconds},
+            SUBGROUP: _figures(sizes, medians, SUBGROUP),
+            **{rival.package: _figures(sizes, medians, rival.package) for rival, _ in found},
         },
+        "randomness": {OURS: OUR_RANDOMNESS, **{rival.package: rival.randomness for rival, _ in found}},
+        "not_installed": sorted({rival.package for rival in RIVALS} - {rival.package for rival, _ in found}),
         "environment": environment(
             key_bits=key_bits,
             quick=quick,
@@ -162,12 +115,12 @@ def measure(key_bits: int = 2048, quick: bool = False) -> Mapping[str, object]:
             repetitions=sizes.repetitions,
             clock="CPU time of one process, median",
             cpu=_cpu_name(),
-            phe=version("phe"),
+            **{rival.package: number for rival, number in found},
         ),
     }
 
 
-def _import_phe() -> ModuleType:
+def _check_phe() -> None:
     try:
         phe = import_module("phe")
     except ImportError:
@@ -177,7 +130,12 @@ def _import_phe() -> ModuleType:
         ) from None
     if not phe.util.HAVE_GMP:
         raise MissingExtraError("bench paillier needs phe to find gmpy2, for a fair comparison; pip install gmpy2")
-    return phe
+
+
+def _ratios(rival: type[Rival], medians: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, float]]:
+    prefix = "" if rival.package == "phe" else f"{rival.package.removeprefix('sf-')}_"
+    for name, seconds in medians.items():
+        yield f"{prefix}{name}_ratio", seconds[rival.package] / seconds[OURS]
 
 
 def _workload(sizes: Sizes) -> Workload:
@@ -187,16 +145,18 @@ def _workload(sizes: Sizes) -> Workload:
     return Workload(values, scalars, encode(rng.standard_normal(sizes.matrix), FRACTION_BITS), FRACTION_BITS)
 
 
-def _medians(name: str, ours: Side, theirs: Side, sizes: Sizes) -> tuple[float, float]:
-    """Seconds of both sides; before anything is timed, they must agree on the plaintexts."""
+def _medians(name: str, sides: Mapping[str, Side], sizes: Sizes) -> dict[str, float]:
+    """Seconds of every side; before anything is timed, they must agree on the plaintexts."""
     count = sizes.items[name]
-    if ours.plaintexts(ours.run(name, count)) != theirs.plaintexts(theirs.run(name, count)):
-        raise RunError(f"both sides of {name} must give the same plaintexts; they differ")
-    our_seconds, their_seconds = [], []
+    wanted = sides[OURS].plaintexts(sides[OURS].run(name, count))
+    for side, other in sides.items():
+        if side != OURS and other.plaintexts(other.run(name, count)) != wanted:
+            raise RunError(f"both sides of {name} must give the same plaintexts; {side} and ours differ")
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
     for _ in range(sizes.repetitions):
-        our_seconds.append(cpu_seconds(lambda: ours.run(name, count)))
-        their_seconds.append(cpu_seconds(lambda: theirs.run(name, count)))
-    return median(our_seconds), median(their_seconds)
+        for side, one in sides.items():
+            seconds[side].append(cpu_seconds(partial(one.run, name, count)))
+    return {side: median(found) for side, found in seconds.items()}
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
@@ -205,7 +165,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _figures(sizes: Sizes, medians: Mapping[str, tuple[float, float]], side: int) -> dict[str, float]:
+def _figures(sizes: Sizes, medians: Mapping[str, Mapping[str, float]], side: str) -> dict[str, float]:
     """Seconds of one operation."""
     return {f"{name}_seconds": seconds[side] / sizes.items[name] for name, seconds in medians.items()}
 

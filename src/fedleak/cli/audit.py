@@ -210,7 +210,7 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
 
 def warn_of_short_key(settings: Settings) -> None:
     bits = getattr(settings, "key_bits", DEFAULT_KEY_BITS)
-    if getattr(settings, "cipher", "") == "paillier" and bits < DEFAULT_KEY_BITS:
+    if getattr(settings, "cipher", "").startswith("paillier") and bits < DEFAULT_KEY_BITS:
         say(
             f"fedleak: key_bits is {bits}: keys below {DEFAULT_KEY_BITS} bits can be broken, "
             "so what the report says holds for longer ones only",

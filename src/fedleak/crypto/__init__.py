@@ -11,5 +11,9 @@ if TYPE_CHECKING:
 
 CIPHERS: Registry[Cipher] = Registry(
     "cipher",
-    [Entry("paillier", "fedleak.crypto.paillier_cipher:Paillier"), Entry("sealed", "fedleak.crypto.sealed:Sealed")],
+    [
+        Entry("paillier", "fedleak.crypto.paillier_cipher:Paillier"),
+        Entry("sealed", "fedleak.crypto.sealed:Sealed"),
+        Entry("paillier-subgroup", "fedleak.crypto.subgroup_paillier:SubgroupPaillier"),
+    ],
 )

@@ -21,7 +21,7 @@ FRESH, SHARED, NONE, SIGNED = "fresh", "shared", "none", "signed"
 def check_blinding(blinding: str, cipher: str, choices: tuple[str, ...]) -> None:
     if blinding not in choices:
         raise InputError(f"blinding must be one of {', '.join(choices)}; got {blinding!r}")
-    if blinding != FRESH and cipher != "paillier":
+    if blinding != FRESH and cipher == "sealed":
         raise InputError(f'blinding must be "fresh" under the ideal cipher, which knows no other; got {blinding!r}')
 
 

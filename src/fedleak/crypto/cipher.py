@@ -31,6 +31,11 @@ DEFAULT_KEY_BITS = 2048
 MIN_KEY_BITS = 1024
 MIN_SMALL_KEY_BITS = 256
 MAX_KEY_BITS = 8192
+CIPHER_CHOICES = ("paillier", "sealed", "paillier-subgroup")
+CIPHER_MEANING = (
+    "the real cipher, its ideal counterpart, or the real one with keys of small subgroups: several times as fast to "
+    "decrypt, on a further assumption"
+)
 
 
 class PublicKey(ABC):
@@ -175,6 +180,7 @@ class Cipher(ABC):
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    assumption: ClassVar[str] = ""  # what its secrecy rests on beyond the usual; reports say it
 
     def __init__(self, *, allow_small_keys: bool = False) -> None:
         self.allow_small_keys = allow_small_keys

@@ -33,27 +33,34 @@ from fedleak.crypto.unit_group import Factor, FixedBaseTable, UnitGroup
 
 SCHEME = "paillier"
 LEAST_ENCRYPTIONS, LEAST_ADDITIONS = 1_000, 20_000  # that are worth a part of their own: 0.5 s and 0.1 s at 2048 bits
+NO_CIPHERTEXT = (
+    "a ciphertext must be a unit modulo n² under this key's own randomness; got one that shares a factor with n, "
+    "or was blinded otherwise"
+)
 STOCKED_FROM_BITS = 1024  # below, a random factor is sooner made than read from another process
 
 
 class PaillierPublicKey(PublicKey):
-    """n and the generator h of the randomness; ``sent_keys`` checks a key that comes from elsewhere."""
+    """n and the generator h of the randomness; ``sent_keys`` checks a key that comes from elsewhere.
 
-    def __init__(self, modulus: int, generator: int) -> None:
+    ``exponent_bytes`` are those of random powers of h: half of the key's where nothing else is known of its order.
+    """
+
+    def __init__(self, modulus: int, generator: int, exponent_bytes: int | None = None) -> None:
         n_bytes = -(-modulus.bit_length() // 8)
         parts = modulus.to_bytes(n_bytes, "big"), generator.to_bytes(2 * n_bytes, "big")
         super().__init__(SCHEME, modulus, hash_of_key(SCHEME, *parts), 2 * n_bytes)
         self.generator = generator
+        self._exponent_bytes = -(-self.key_bits // 16) if exponent_bytes is None else exponent_bytes
         self._group = UnitGroup(Mpz(modulus))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Without the table of powers, which whoever gets the key several times makes once."""
-        return _known_key, (self.modulus, self.generator)
+        return _known_key, (self.modulus, self.generator, self._exponent_bytes)
 
     @cached_property
     def _powers(self) -> FixedBaseTable:
-        exponent_bytes = -(-self.key_bits // 16)  # half the key's bits
-        return FixedBaseTable(self._group, Mpz(self.generator), exponent_bytes)
+        return FixedBaseTable(self._group, Mpz(self.generator), self._exponent_bytes)
 
     def prepare(self) -> None:
         """Builds the table of powers now, rather than at the first encryption."""
@@ -65,8 +72,7 @@ class PaillierPublicKey(PublicKey):
 
     def blindings(self, count: int) -> list[Factor]:
         """Random factors r^n, in halves (``unit_group``)."""
-        n_bytes = -(-self.key_bits // 16)
-        return [self._powers.power(secrets.token_bytes(n_bytes)) for _ in range(count)]
+        return [self._powers.power(secrets.token_bytes(self._exponent_bytes)) for _ in range(count)]
 
     def _blindings(self, count: int) -> list[Factor]:
         return self._stock.take(count) if self.key_bits >= STOCKED_FROM_BITS else self.blindings(count)
@@ -152,17 +158,20 @@ class PaillierPublicKey(PublicKey):
 
 
 @lru_cache(maxsize=2)
-def _known_key(modulus: int, generator: int) -> PaillierPublicKey:
-    return PaillierPublicKey(modulus, generator)
+def _known_key(modulus: int, generator: int, exponent_bytes: int) -> PaillierPublicKey:
+    return PaillierPublicKey(modulus, generator, exponent_bytes)
 
 
 class PaillierPrivateKey(PrivateKey):
+    """``orders``: of the public generator modulo p and q, where they are known to be less than p - 1 and q - 1."""
+
     public: PaillierPublicKey
 
-    def __init__(self, public: PaillierPublicKey, p: int, q: int) -> None:
+    def __init__(self, public: PaillierPublicKey, p: int, q: int, *, orders: tuple[int, int] | None = None) -> None:
         super().__init__(public)
         self.p, self.q = p, q
-        self._halves = _DecryptionHalf(Mpz(p), Mpz(q)), _DecryptionHalf(Mpz(q), Mpz(p))
+        modulo_p, modulo_q = orders or (p - 1, q - 1)
+        self._halves = _DecryptionHalf(Mpz(p), Mpz(q), modulo_p), _DecryptionHalf(Mpz(q), Mpz(p), modulo_q)
         self._q_inverse = invert(q, p)
 
     def _decrypt(self, data: ByteArray) -> list[int]:
@@ -180,21 +189,21 @@ class PaillierPrivateKey(PrivateKey):
 
 
 class _DecryptionHalf:
-    """Decryption modulo one of the primes."""
+    """Decryption modulo one of the primes, by a power that takes every random factor to 1."""
 
-    def __init__(self, prime: Mpz, other: Mpz) -> None:
+    def __init__(self, prime: Mpz, other: Mpz, exponent: int) -> None:
         self._prime = prime
-        self._exponent = prime - 1
+        self._exponent = Mpz(exponent)
         self._square = prime * prime
-        # h_p = L_p(g^(p-1) mod p²)^(-1) mod p (Paillier 1999, section 7); g = 1 + pq makes L_p(...) = -q
-        self._h = invert(-other % prime, prime)
+        # h_p = L_p(g^e mod p²)^(-1) mod p (Paillier 1999, section 7); g = 1 + pq makes L_p(...) = e q
+        self._h = invert(exponent * other % prime, prime)
 
     def decrypt(self, ciphertexts: list[Mpz]) -> list[Mpz]:
         plaintexts = []
         for power in powmod_base_list(ciphertexts, self._exponent, self._square):
             quotient, remainder = divmod(power - 1, self._prime)
-            if remainder:  # Fermat: c^(p-1) = 1 modulo p for every c that p does not divide
-                raise DecryptionError("a ciphertext must be a unit modulo n²; got one that shares a factor with n")
+            if remainder:  # c^e = 1 modulo p for every c that p does not divide: Fermat, or the order of h
+                raise DecryptionError(NO_CIPHERTEXT)
             plaintexts.append(quotient * self._h % self._prime)
         return plaintexts
 
@@ -229,13 +238,13 @@ def prime_pair(key_bits: int) -> tuple[Mpz, Mpz]:
     """
     half = key_bits // 2
     while True:
-        p, q = _random_prime(half), _random_prime(half)
+        p, q = random_prime(half), random_prime(half)
         far_apart = abs(int(p - q)).bit_length() > half - CLOSE_PRIMES_BITS
         if far_apart and gcd(p - 1, q - 1) == 2 and gcd(p * q, (p - 1) * (q - 1)) == 1:
             return p, q
 
 
-def _random_prime(bits: int) -> Mpz:
+def random_prime(bits: int) -> Mpz:
     top_two = 3 << (bits - 2)  # so that the product of two has 2·bits bits
     while True:
         candidate = Mpz(secrets.randbits(bits) | top_two | 3)

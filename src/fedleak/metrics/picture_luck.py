@@ -1,7 +1,8 @@
 """Whether a picture is named too precisely for luck: a single one too, where there are no rows to shuffle.
 
 A picture's coarse cosine coefficients hardly go together, and their signs are anybody's guess: who knows nothing of the
-picture comes near to each of them by its own luck.
+picture comes near to each of them by its own luck. Where pixels have few values, so have coefficients, and many
+pictures share them: the same pixels in other places come as near, as often as they do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from fedleak.core.arrays import FloatArray, flat_rows
 from fedleak.metrics.metric import Answered
 
 COARSE = 4  # frequencies along each side; without the mean, 15 coefficients
+N_MIXED = 400  # pictures of the same pixels in other places
+CLOSE = 1e-9  # coefficients that differ by less are equal
 LARGEST_SHARE = 0.75  # of the way to the best blind answer: from there on nearness is no news
 
 
@@ -20,41 +23,61 @@ def are_pictures(answered: Answered) -> bool:
     return answered.guess.secret.kind is SecretKind.IMAGES and answered.truth.values.ndim in (3, 4)
 
 
-def pictures_by_luck(answered: Answered) -> float:
+def pictures_by_luck(answered: Answered, rng: np.random.Generator) -> float:
     """How likely the best named of all pictures comes so near by luck, whichever it is."""
-    true = _coefficients(answered.truth.values)
-    shape = answered.truth.values.shape
-    blinds = [np.broadcast_to(one.cells, flat_rows(answered.truth.values).shape) for one in answered.blinds]
-    off = np.min([np.abs(_coefficients(one.reshape(shape)) - true) for one in blinds], axis=0)
-    chances = [_of_best(_coefficients(answer), true, off, answered) for answer in answered.answers]
-    return float(np.mean(chances))
+    pictures = answered.truth.values
+    blinds = [np.broadcast_to(one.cells, flat_rows(pictures).shape) for one in answered.blinds]
+    true = _coefficients(pictures)
+    off = np.min([np.abs(_coefficients(one.reshape(pictures.shape)) - true) for one in blinds], axis=0)
+    return float(np.mean([_of_best(answer, off, answered, rng) for answer in answered.answers]))
 
 
-def _of_best(guess: FloatArray, true: FloatArray, off: FloatArray, answered: Answered) -> float:
+def _of_best(answer: FloatArray, off: FloatArray, answered: Answered, rng: np.random.Generator) -> float:
     """Bonferroni over the pictures that were told, and over those that each may have been matched to."""
+    guess, true = _coefficients(answer), _coefficients(answered.truth.values)
     told = np.isfinite(guess).all(axis=1) & flat_rows(answered.unknown).all(axis=1)
-    if not told.any():
-        return 1.0
-    matched = len(true) if Symmetry.ROW_ORDER in answered.up_to else 1
-    return min(1.0, int(told.sum()) * matched * float(_together(guess[told], true[told], off[told]).min()))
+    tries = int(told.sum()) * (len(true) if Symmetry.ROW_ORDER in answered.up_to else 1)
+    chances = _chances(guess, true, off)
+    least = 1.0
+    for picture in np.flatnonzero(told & (tries * _together(chances) < 1.0)):
+        mixed = _as_near_mixed(answered.truth.values[picture], guess[picture], rng)
+        least = min(least, tries * float(_together(np.maximum(chances[picture], mixed)[None])[0]))
+    return least
 
 
-def _together(guess: FloatArray, true: FloatArray, off: FloatArray) -> FloatArray:
-    """Of each picture, Fisher's combination of how likely each coefficient is so near: artanh of the share of the way,
-    the bound of ``learnt_means.chance_as_near``."""
-    from scipy.special import gammaincc
-
+def _chances(guess: FloatArray, true: FloatArray, off: FloatArray) -> FloatArray:
+    """How likely each coefficient is so near: artanh of the share of the way, the bound of
+    ``learnt_means.chance_as_near``."""
     share = np.abs(guess - true) / np.where(off > 0, off, np.inf)
     share = np.where((off > 0) & (share < LARGEST_SHARE), share, LARGEST_SHARE)
     chance = np.minimum(np.arctanh(np.maximum(share, 1e-12)), 1.0)
-    chance = np.where(share >= LARGEST_SHARE, 1.0, chance)
-    return np.asarray(gammaincc(chance.shape[1], -np.log(chance).sum(axis=1)))
+    return np.where(share >= LARGEST_SHARE, 1.0, chance)
+
+
+def _together(chances: FloatArray) -> FloatArray:
+    """Fisher's combination of all coefficients of each picture."""
+    from scipy.special import gammaincc
+
+    return np.asarray(gammaincc(chances.shape[1], -np.log(chances).sum(axis=1)))
+
+
+def _as_near_mixed(picture: FloatArray, guess: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Of each coefficient, the share of pictures with the same pixels in other places that come as near."""
+    light = _light(picture[None])[0]
+    mixed = rng.permuted(np.tile(light.ravel(), (N_MIXED, 1)), axis=1).reshape(N_MIXED, *light.shape)
+    true = _coefficients(light[None])[0]
+    as_near = np.abs(_coefficients(mixed) - true) <= np.abs(guess - true) + CLOSE * np.abs(light).max(initial=0.0)
+    return np.asarray((1 + as_near.sum(axis=0)) / (1 + N_MIXED))
+
+
+def _light(pictures: FloatArray) -> FloatArray:
+    """The mean over channels."""
+    return pictures if pictures.ndim == 3 else np.asarray(pictures.mean(axis=3))
 
 
 def _coefficients(pictures: FloatArray) -> FloatArray:
-    """(pictures, coefficients): of the mean over channels, the coarse ones without the mean."""
+    """(pictures, coefficients): the coarse ones without the mean."""
     from scipy.fft import dctn
 
-    light = pictures if pictures.ndim == 3 else pictures.mean(axis=3)
-    coarse = dctn(light, axes=(1, 2), norm="ortho")[:, :COARSE, :COARSE]
+    coarse = dctn(_light(pictures), axes=(1, 2), norm="ortho")[:, :COARSE, :COARSE]
     return np.asarray(coarse.reshape(len(coarse), -1)[:, 1:])

@@ -51,7 +51,7 @@ def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> 
             least = found[0].beside if signal.own is None else [found[0].chance(place) for place in range(len(names))]
             tests += _by_interval(answered, np.asarray(least), names, rng)
     elif are_pictures(answered) and Symmetry.ROTATION not in answered.up_to:
-        tests.append(RowTest(None, "precision", pictures_by_luck(answered)))
+        tests.append(RowTest(None, "precision", pictures_by_luck(answered, rng)))
     elif not answered.up_to & MATCHED or len(answered.truth.values) == 1:  # one row is matched to itself
         tests += _by_precision(answered, names)
     elif Symmetry.ROTATION not in answered.up_to:  # of few rows, exact cells are no luck in any order of them

@@ -106,7 +106,8 @@ class Store:
 
     def reports(self, code: str) -> dict[str, str]:
         with self._told(), closing(self._opened()) as opened:
-            return dict(opened.execute("SELECT key, report FROM results WHERE code = ? ORDER BY key", (code,)))
+            found = opened.execute("SELECT key, report FROM results WHERE code = ? ORDER BY key", (code,)).fetchall()
+            return {key: _text(report) for key, report in found}
 
     def settings(self) -> dict[str, dict[str, str]]:
         """By key; of a cell that two grids call differently, the first."""
@@ -137,6 +138,12 @@ def _row(key: object, setting: object, *figures: str | float | None) -> Row:
     row = dict(zip(FIGURES, figures, strict=True))
     row["adversary"] = "+".join(_listed(json.loads(str(row["adversary"]))))
     return {"key": str(key)[:12], **_setting(setting), **row}  # an attack's own name before the grid's
+
+
+def _text(report: object) -> str:
+    if not isinstance(report, str):
+        raise ValueError(f"a report must be text; got {type(report).__name__}")
+    return report
 
 
 def _setting(text: object) -> dict[str, str]:

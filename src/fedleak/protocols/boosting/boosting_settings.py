@@ -9,7 +9,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.whole.federation import Settings, setting
 from fedleak.crypto.blinding import FRESH, NONE, SHARED, check_blinding
-from fedleak.crypto.cipher import check_key_bits
+from fedleak.crypto.cipher import CIPHER_CHOICES, CIPHER_MEANING, check_key_bits
 from fedleak.models.boosting.booster import Sampling
 from fedleak.models.boosting.growth import Rule
 from fedleak.protocols.boosting import vocabulary as boosting
@@ -89,7 +89,7 @@ class SecureBoostSettings(Settings):
     )
     query_budget: int = setting(0, "queries that the prediction service answers; 0 is without limit", unit="queries")
     record_budget: int = setting(0, "records that it answers in all; 0 is without limit", unit="records")
-    cipher: str = setting("paillier", "the real cipher, or its ideal counterpart", choices=("paillier", "sealed"))
+    cipher: str = setting("paillier", CIPHER_MEANING, choices=CIPHER_CHOICES)
     key_bits: int = setting(2048, "length of the Paillier modulus", unit="bits")
     blinding: str = setting(
         "fresh",

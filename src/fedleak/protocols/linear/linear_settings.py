@@ -15,7 +15,7 @@ from fedleak.core.errors import InputError
 from fedleak.core.facts import INITIALISATIONS, Facts, PartyFacts
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Settings, setting
-from fedleak.crypto.cipher import check_key_bits
+from fedleak.crypto.cipher import CIPHER_CHOICES, CIPHER_MEANING, check_key_bits
 from fedleak.protocols.linear.vocabulary import RESIDUALS, LinearFacts, LinearResidual
 
 
@@ -30,7 +30,7 @@ class VerticalLinearSettings(Settings):
     shuffle: bool = setting(
         True, "draw new batches in every epoch; otherwise the same batches recur", tells_less="other"
     )
-    cipher: str = setting("paillier", "the real cipher, or its ideal counterpart", choices=("paillier", "sealed"))
+    cipher: str = setting("paillier", CIPHER_MEANING, choices=CIPHER_CHOICES)
     key_bits: int = setting(2048, "length of the Paillier modulus", unit="bits")
     fraction_bits: int = setting(40, "fractional bits of the fixed-point encoding", unit="bits")
 
