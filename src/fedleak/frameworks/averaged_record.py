@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedleak.frameworks.flower.flower_steps import SERVER, SLOPES, record_rounds
+from fedleak.frameworks.held_tables import record_tables
 from fedleak.frameworks.job import CAPTURE, TRUTH, Job
 from fedleak.recorder import Recorder
 
@@ -29,11 +30,7 @@ def record_averaging(job: Job, protocol: str, precision: Mapping[str, Any], *, m
         **_facts(job, names),
         **precision,
     ) as recorder:
-        for party in job.parties:
-            labels = np.asarray(party.labels)[:, None]
-            recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-            recorder.record(party.name, "labels", labels, ids=party.ids)
-            recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
+        record_tables(recorder, job.parties)
         kept = {what: _kept(job, what) for what in ("sent", "masked") if what == "sent" or masked}
         record_rounds(recorder, rows, models, kept["sent"], kept.get("masked"))
 

@@ -12,6 +12,7 @@ from fedleak.core.payload import IntegerArray
 from fedleak.frameworks.fate.fate_ciphertexts import as_ciphertexts, read_modulus
 from fedleak.frameworks.fate.fate_parties import ARBITER, GUEST, HOST, Seat, federated
 from fedleak.frameworks.fate.fate_steps import QUERIES, Pushed, Rates, fraction_bits_of, own_steps, record_pushed
+from fedleak.frameworks.held_tables import record_tables
 from fedleak.frameworks.job import CAPTURE, TRUTH, Job, check_version, run_inside
 from fedleak.recorder import Recorder
 
@@ -132,12 +133,7 @@ def record(job: Job, pushed: Sequence[Pushed], first: dict[str, FloatArray]) -> 
         blinding="none",  # of this version
         validate_every=options["epochs"],
     ) as recorder:
-        for party in job.parties:
-            labels = None if party.labels is None else party.labels[:, None]
-            recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-            if labels is not None:
-                recorder.record(party.name, "labels", labels, ids=party.ids)
-            recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
+        record_tables(recorder, job.parties)
         if options["enrolled"]:
             partner = job.parties[1]
             rows = made_up_rows(len(partner.columns))

@@ -13,6 +13,7 @@ from fedleak.frameworks.fate.fate_ciphertexts import as_ciphertexts, read_modulu
 from fedleak.frameworks.fate.fate_parties import GUEST, HOST, Seat, federated
 from fedleak.frameworks.fate.fate_secureboost_steps import SecureBoostRecording, own_steps_of
 from fedleak.frameworks.fate.fate_steps import Pushed
+from fedleak.frameworks.held_tables import record_tables
 from fedleak.frameworks.job import CAPTURE, TRUTH, Held, Job, check_version, run_inside
 from fedleak.recorder import Recorder
 
@@ -181,12 +182,7 @@ def record(job: Job, pushed: Sequence[Pushed], splits: Mapping[str, Sequence[tup
         cipher="paillier",
         key_bits=options["key_bits"],
     ) as recorder:
-        for party in job.parties:
-            labels = None if party.labels is None else party.labels[:, None]
-            recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-            if labels is not None:
-                recorder.record(party.name, "labels", labels, ids=party.ids)
-            recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
+        record_tables(recorder, job.parties)
         SecureBoostRecording(recorder, holder.name, partner.name, holder.ids).take(pushed)
         for party in job.parties:
             cells = np.array(splits[party.name], dtype=np.float64).reshape(-1, 5)

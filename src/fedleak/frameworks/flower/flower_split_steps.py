@@ -10,6 +10,7 @@ import numpy as np
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import FileFormatError
 from fedleak.core.transcript import EVERYONE
+from fedleak.frameworks.held_tables import record_tables
 from fedleak.frameworks.job import CAPTURE, TRUTH, Job
 from fedleak.recorder import Recorder
 
@@ -29,12 +30,7 @@ def record_split(job: Job, batches: Sequence[IntArray], sent: Sequence[FloatArra
         family="network",
         **_facts(job, batches),
     ) as recorder:
-        for party in job.parties:
-            labels = None if party.labels is None else np.asarray(party.labels)[:, None]
-            recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-            if labels is not None:
-                recorder.record(party.name, "labels", labels, ids=party.ids)
-            recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
+        record_tables(recorder, job.parties)
         for number, rows in enumerate(batches):
             recorder.message("train.batch-rows", holder.name, EVERYONE, holder.ids[rows], round=number)
             recorder.message("train.embeddings", partner.name, holder.name, sent[number], round=number)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fedleak.frameworks.held_tables import record_tables
 from fedleak.frameworks.job import CAPTURE, TRUTH, Job, check_version, run_inside
 from fedleak.frameworks.xgboost.xgboost_trees import TreeRecording
 from fedleak.frameworks.xgboost.xgboost_wire import Exchange, events
@@ -172,22 +173,13 @@ def record(job: Job, parameters: dict[str, Any], exchanges: list[Exchange], mode
         goss=False,
         learning_rate=job.options["learning_rate"],
     ) as recorder:
-        _record_tables(job, recorder)
+        record_tables(recorder, job.parties)
         ids, widths = job.parties[0].ids, [len(party.columns) for party in job.parties]
         n_trees = TreeRecording(recorder, names, widths, ids).take(events(exchanges, len(ids)))
         trees = model["learner"]["gradient_booster"]["model"]["trees"]
         if n_trees != len(trees):
             raise RuntimeError(f"the recording must hold all {len(trees)} trees of the model; it holds {n_trees}")
         _record_splits(job, recorder, trees)
-
-
-def _record_tables(job: Job, recorder: Recorder) -> None:
-    for party in job.parties:
-        recorder.record(party.name, "features", party.cells, ids=party.ids, columns=party.columns)
-        if party.labels is not None:
-            recorder.record(party.name, "labels", party.labels[:, None], ids=party.ids)
-        labels = None if party.labels is None else party.labels[:, None]
-        recorder.truth(party.name, party.cells, ids=party.ids, columns=party.columns, labels=labels)
 
 
 def _record_splits(job: Job, recorder: Recorder, trees: list[Model]) -> None:
