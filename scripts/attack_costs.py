@@ -1,8 +1,8 @@
 """What theory says of every attack where it provably wins, and the CPU time that it takes, beside its predecessor.
 
 ``python scripts/attack_costs.py`` runs the control of every attack (the smallest scenario that it wins) and, on the
-same view, the attack whose place it takes. Minutes; what is measured goes to docs/results/attack_costs.json one by one,
-and an ended command goes on. ``--page`` prints docs/attack_costs.md of it.
+same view, the attack whose place it takes. Minutes; all of it goes to docs/results/attack_costs.json at the end.
+``--page`` prints docs/attack_costs.md of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -80,16 +81,13 @@ def _cost(situation: Situation, attack: type[Attack]) -> dict[str, object]:
 
 
 def main() -> None:
-    code = code_state()
-    kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {"rows": []}
-    rows = {row["attack"]: row for row in kept["rows"]}
+    code, rows = code_state(), []
     with one_thread():
         for attack in ATTACKS.own:
-            if attack.name not in rows:
-                rows[attack.name] = measured(attack)
-                print(json.dumps(rows[attack.name]), flush=True)
-                told = {"rows": list(rows.values()), "provenance": provenance(code)}
-                write_text(RESULT, json.dumps(told, indent=1) + "\n")
+            rows.append(measured(attack))
+            print(json.dumps(rows[-1]), flush=True)
+    told = {"rows": rows, "cpu_seconds": time.process_time(), "provenance": provenance(code)}
+    write_text(RESULT, json.dumps(told, indent=1) + "\n")
 
 
 HEAD = """# What each attack costs, and what bounds it

@@ -71,7 +71,11 @@ MISTAKES = [
     ("n_columns = 7", "n_columns = 7\nshare = 0.2", "must have columns, n_columns, share or patches, one of them"),
     ('role = "passive"', 'role = "active"', 'must have a party with role = "passive" in vertical-logistic; got 0'),
     ('"vertical-logistic"', '"vertical-logistic-arbiter"', 'must have one party with role = "arbiter" in .*; got 0'),
-    ('cipher = "sealed"', 'cipher = "rsa"', "federation.cipher must be one of paillier, sealed; got 'rsa'"),
+    (
+        'cipher = "sealed"',
+        'cipher = "rsa"',
+        "federation.cipher must be one of paillier, sealed, paillier-subgroup; got 'rsa'",
+    ),
 ]
 
 

@@ -30,7 +30,7 @@ PARAMETERS = {
     "advise": ["scenario", "budget", "max_audits", "jobs", "run_key", "progress"],
     "attack": ["view", "name", "seed", "wall_seconds", "memory_bytes", "in_process"],
     "audit": [
-        "scenario", "transcript", "truth", *OF_A_FRAME, "defenses", "attacks",
+        "scenario", "transcript", "truth", "coalitions", *OF_A_FRAME, "defenses", "attacks",
         "run_key", "repeats", "jobs", "in_process", "attack_timeout", "attack_memory", "out", "redact", "keep_keys",
         "progress", "settings",
     ],
