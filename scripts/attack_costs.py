@@ -86,7 +86,7 @@ def main() -> None:
         for attack in ATTACKS.own:
             rows.append(measured(attack))
             print(json.dumps(rows[-1]), flush=True)
-    told = {"rows": rows, "cpu_seconds": time.process_time(), "provenance": provenance(code)}
+        told = {"rows": rows, "cpu_seconds": time.process_time(), "provenance": provenance(code)}
     write_text(RESULT, json.dumps(told, indent=1) + "\n")
 
 
