@@ -94,9 +94,9 @@ def test_a_row_that_turns_no_unit_on_is_missed_by_the_rank():
 
 
 def test_no_starts_no_rows():
+    from fedleak.attacks.networks.batch_equations import equations_of
     from fedleak.attacks.networks.dense_top import top_of
     from fedleak.attacks.networks.layer_factors import factors_of
-    from fedleak.attacks.networks.row_equations import equations_of
 
     seen, _, _ = batch_of(n_rows=6)
     top = top_of(seen.network)

@@ -1,6 +1,6 @@
 """What went into the first fully connected layer, row by row, from one gradient.
 
-Its equations (``row_equations``) are solved by Levenberg-Marquardt with exact derivatives, residuals weighted by what
+Its equations (``batch_equations``) are solved by Levenberg-Marquardt with exact derivatives, residuals weighted by what
 floating point does to them (``rounding_weights``). Where the residual ends at that level from several starts and they
 agree, the rows are the only ones near; that is told, not assumed.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.networks.batch_equations import Equations, free_directions, residuals, start_from
 from fedleak.attacks.networks.dense_top import Passed, moved
 from fedleak.attacks.networks.rounding_weights import EvenWeights, UnitWeights, off_basis
-from fedleak.attacks.networks.row_equations import Equations, free_directions, residuals, start_from
 from fedleak.core.arrays import FloatArray, IntArray, Value
 
 STEPS = 200

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.networks.batch_equations import Equations
 from fedleak.attacks.networks.dense_top import DenseTop, passed
 from fedleak.attacks.networks.hidden_rows import HiddenRows, weighed
-from fedleak.attacks.networks.row_equations import Equations
 from fedleak.attacks.networks.sparse_errors import SparseErrors, sparse_errors
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedleak.attacks.networks.batch_equations import Equations, free_directions, residuals
 from fedleak.attacks.networks.dense_top import Passed, activated
-from fedleak.attacks.networks.row_equations import Equations, free_directions, residuals
 from fedleak.core.arrays import FloatArray
 
 CARRIED = 8.0  # roundings that an error d_k has gathered on its way back

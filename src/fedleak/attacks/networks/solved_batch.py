@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedleak.attacks.networks.batch_equations import Equations, equations_of, start_from
 from fedleak.attacks.networks.client_gradients import ClientGradient
 from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
 from fedleak.attacks.networks.hidden_rows import HiddenRows, solved
 from fedleak.attacks.networks.kinked_rows import kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
-from fedleak.attacks.networks.row_equations import Equations, equations_of, start_from
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
 from fedleak.models.layered_torch import outputs_of
