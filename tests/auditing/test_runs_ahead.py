@@ -8,9 +8,11 @@ import pytest
 
 from fedleak.auditing import runs_ahead
 from fedleak.auditing.planner import plan_audit
-from fedleak.auditing.runner import Audit
+from fedleak.auditing.runner import TIME_SPENT, Audit
 from fedleak.auditing.runs_ahead import RunsAhead, StoredTraining, in_memory
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.core.errors import TimeSpentError
+from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cores import Helper, using
 from fedleak.door.audits import _Sinks
@@ -103,6 +105,17 @@ def test_a_process_that_is_killed_costs_its_run_and_no_more(trained_by_others, a
         audit.run()
     assert trained_by_others == [False, False]
     assert figures(audit) == alone
+
+
+def test_time_that_is_spent_while_another_process_trains_is_no_failure_of_the_run(monkeypatch):
+    def spent(*_):
+        raise TimeSpentError(TIME_SPENT)
+
+    monkeypatch.setattr(RunsAhead, "taken", spent)
+    audit = work()
+    with pytest.raises(TimeSpentError, match=TIME_SPENT):
+        audit.run()
+    assert {finding.outcome for finding in audit.report().findings} == {Outcome.SKIPPED}
 
 
 @pytest.mark.usefixtures("every_run_is_long")

@@ -197,7 +197,7 @@ class Audit:
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
             notes += assumptions(played.federation.settings, played.run.transcript.facts)
             again = [self._again(planned, number) for number in range(1, self._repeats if tasks else 1)]
-        except InputError:
+        except (InputError, TimeSpentError):
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
             show_traceback(error)
