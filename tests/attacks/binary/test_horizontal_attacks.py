@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from fedleak.attacks.binary.binary_records import BinaryRecords
-from fedleak.attacks.binary.column_products import ColumnProducts, observed_products
+from fedleak.attacks.binary.column_products import ColumnProducts
 from fedleak.attacks.binary.completed_rows import binary_columns, bounds_from_binary, labels_of_rows
 from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.observed_products import observed_products
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Status, Verdict
 from fedleak.core.knowledge import Knowledge

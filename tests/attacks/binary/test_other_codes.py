@@ -8,8 +8,8 @@ import pytest
 from fedleak.attacks.binary.affine_fit import AffineFit
 from fedleak.attacks.binary.binary_records import BinaryRecords, solve_group
 from fedleak.attacks.binary.binary_table import Outcome
-from fedleak.attacks.binary.column_products import Products
 from fedleak.attacks.binary.nearest_products import nearest_products
+from fedleak.attacks.binary.observed_products import Products
 from fedleak.attacks.binary.own_coding import Coding
 from fedleak.attacks.binary.table_search import Budget
 from fedleak.attacks.binary.whole_number_table import whole_number_table

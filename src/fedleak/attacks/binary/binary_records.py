@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedleak.attacks.binary.binary_table import BinaryTables, Outcome, binary_tables
-from fedleak.attacks.binary.column_products import (
-    EXACT_TO,
-    ROUNDS_SAFELY,
-    TRUSTED_ERROR,
-    Products,
-    evidence_of,
-    observed_products,
-    status_of,
-    unlike_sums,
-)
+from fedleak.attacks.binary.column_products import evidence_of, status_of, unlike_sums
 from fedleak.attacks.binary.completed_rows import (
     binary_columns,
     bounds_from_binary,
@@ -31,6 +22,7 @@ from fedleak.attacks.binary.completed_rows import (
 )
 from fedleak.attacks.binary.nearest_products import nearest_products
 from fedleak.attacks.binary.observations import observations
+from fedleak.attacks.binary.observed_products import EXACT_TO, ROUNDS_SAFELY, TRUSTED_ERROR, Products, observed_products
 from fedleak.attacks.binary.own_coding import Coding, decoded, own_coding
 from fedleak.attacks.binary.table_search import Budget
 from fedleak.attacks.binary.whole_number_table import whole_number_table

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedleak.attacks.binary.column_products import Products
 from fedleak.attacks.binary.completed_rows import has_parity
+from fedleak.attacks.binary.observed_products import Products
 from fedleak.core.arrays import BoolArray, FloatArray
 from fedleak.core.steps import FEATURES
 from fedleak.core.view import View
