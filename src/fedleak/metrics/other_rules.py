@@ -55,7 +55,7 @@ class OtherRules:
 
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """(count, units, columns)."""
-        turned = _orthogonal(count, self._own.shape[1], rng) @ self._slopes
+        turned = turns(count, self._own.shape[1], rng) @ self._slopes
         drawn = self._means + self._own @ turned + self._rest[row_orders(count, len(self._rest), rng)]
         for column in self._few:  # the same values in other rows: a flag stays a flag
             told = self._told[:, column]
@@ -85,7 +85,7 @@ def _in_order_of(values: FloatArray, ordered: FloatArray, rng: np.random.Generat
     return found
 
 
-def _orthogonal(count: int, size: int, rng: np.random.Generator) -> FloatArray:
+def turns(count: int, size: int, rng: np.random.Generator) -> FloatArray:
     """Any rotation or reflection is as likely as any other (Mezzadri 2007)."""
     basis, upper = np.linalg.qr(rng.standard_normal((count, size, size)))
     return np.asarray(basis * np.sign(np.diagonal(upper, axis1=-2, axis2=-1))[:, None, :])

@@ -15,6 +15,7 @@ from fedleak.core.adversary import Index, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray
 from fedleak.core.finding import Score
 from fedleak.metrics.cell_metrics import real_valued
+from fedleak.metrics.class_luck import parts_by_luck
 from fedleak.metrics.interval_score import bounds_of, interval_scores
 from fedleak.metrics.learnt_means import means_by_luck
 from fedleak.metrics.metric import Answered
@@ -41,7 +42,7 @@ class RowTest:
 def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> tuple[RowTest, ...]:
     """``score`` decides where it says itself how likely luck is: of classes."""
     if score.p_value is not None or not real_valued(answered.guess.secret.kind, answered.truth):
-        return (RowTest(None, score.metric, chance_of_score(score), score.gain),)
+        return (_of_classes(answered, score),)
     names = named_columns(answered)
     signal = signal_of(answered)
     found = list(measures(signal, answered.up_to, rng))
@@ -57,6 +58,13 @@ def row_tests(answered: Answered, score: Score, *, rng: np.random.Generator) -> 
     elif Symmetry.ROTATION not in answered.up_to:  # of few rows, exact cells are no luck in any order of them
         tests.append(RowTest(None, "precision", cells_by_luck(answered)))
     return tuple(tests)
+
+
+def _of_classes(answered: Answered, score: Score) -> RowTest:
+    chance = chance_of_score(score)
+    if Symmetry.CLASS_NAMES in answered.up_to:
+        chance = max(chance, parts_by_luck(answered))
+    return RowTest(None, score.metric, chance, score.gain)
 
 
 def named_columns(answered: Answered) -> tuple[str, ...]:

@@ -45,6 +45,19 @@ def test_inner_products_are_exact():
     guess, truth = attacked(ColumnProducts, TWO, settings())
     assert guess.status is Status.RECOVERED
     assert np.array_equal(guess.values, truth.values)
+    assert guess.certificate.startswith("27 rounds more than unknowns agree on one symmetric table")
+
+
+def test_products_that_are_no_whole_numbers_or_noisy_are_not_proved():
+    """Few real numbers are told from luck by their precision; of noise and decay the rounds alone say too little."""
+    measured = {name: rows + 0.25 * (rows > 0) for name, rows in TWO.items()}
+    guess, _ = attacked(ColumnProducts, measured, settings())
+    assert guess.status is Status.RECOVERED
+    assert guess.certificate == ""
+    noisy, _ = attacked(ColumnProducts, TWO, settings(), defense=UpdateNoise(sigma=1e-9))
+    assert noisy.certificate == ""
+    shuffled, _ = attacked(ColumnProducts, TWO, settings(shuffled=("hospital", "clinic"), batch_size=4))
+    assert shuffled.certificate == ""
 
 
 def test_records_and_labels_are_recovered_with_a_certificate():

@@ -18,7 +18,8 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
-from fedleak.theory.horizontal_rounds import LinearUpdate
+from fedleak.theory.condition import State
+from fedleak.theory.horizontal_rounds import LinearUpdate, undisturbed
 
 
 class ColumnProducts(Attack):
@@ -53,7 +54,9 @@ def products_guess(view: View, seen: Observations, rng: np.random.Generator) -> 
         status, why = Status.PARTIAL, unlike
     if any(group.in_part is not None for group in groups):
         why = f"{why}; {in_part(sum(g.fit.rank for g in groups), sum(g.fit.needed for g in groups))}"
-    return Guess(view.target, status, np.arange(seen.n_columns), values, evidence=evidence_of(groups), why=why)
+    certificate = _proof(groups, view.facts) if status is Status.RECOVERED else ""
+    ids = np.arange(seen.n_columns)
+    return Guess(view.target, status, ids, values, evidence=evidence_of(groups), why=why, certificate=certificate)
 
 
 def status_of(groups: list[Products]) -> tuple[Status, str]:
@@ -74,6 +77,17 @@ def status_of(groups: list[Products]) -> tuple[Status, str]:
             return Status.PARTIAL, f"the inner products are known to within {4 * group.fit.uncertainty:.2g} alone"
     pairs = min(group.fit.n_pairs for group in groups)
     return Status.RECOVERED, f"{pairs} rounds determine every row of α and β"
+
+
+def _proof(groups: list[Products], facts: Facts) -> str:
+    """More rounds than unknowns, one symmetric map, and whole numbers that nothing asked for: few columns have so few
+    orders that luck cannot be told from knowledge otherwise. Noise that nobody declared would leave no whole numbers,
+    but what is declared is read first."""
+    spare = min(group.fit.n_pairs - group.fit.needed for group in groups)
+    whole = all(group.integral and not group.needs_integers for group in groups)
+    if spare < 1 or not whole or undisturbed(facts).state is not State.HOLDS:
+        return ""
+    return f"{spare} rounds more than unknowns agree on one symmetric table, and all its entries are whole numbers"
 
 
 def unlike_sums(groups: list[Products], seen: Observations) -> str:
