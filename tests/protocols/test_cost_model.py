@@ -75,6 +75,7 @@ REGRESSIONS = {
     "three, a smaller last batch": ({"bank": 2, "shop": 4, "web": 1}, sealed(batch_size=7), "vertical-logistic"),
     "labels alone": ({"bank": 0, "shop": 4}, sealed(), "vertical-logistic"),
     "cubic": ({"bank": 3, "shop": 2}, sealed(approximation="cubic"), "vertical-logistic"),
+    "cubic of three": ({"bank": 3, "shop": 2, "web": 1}, sealed(approximation="cubic"), "vertical-logistic"),
     "opened shares": ({"bank": 3, "shop": 2}, sealed(approximation="piecewise"), "vertical-logistic"),
     "shares": ({"bank": 3, "shop": 2}, sealed(gradients="secret-shared"), "vertical-logistic"),
     "arbiter": ({"bank": 3, "shop": 4, "referee": 0}, sealed_arbiter(), "vertical-logistic-arbiter"),

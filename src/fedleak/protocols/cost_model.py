@@ -38,10 +38,10 @@ def operations(settings: Settings, facts: Facts) -> Operations | None:  # noqa: 
 @operations.register
 def _(settings: VerticalLogisticSettings, facts: Facts) -> Operations:
     """Protocol 1 of Hu et al. 2022 between every ordered pair of parties, in every batch."""
-    terms = terms_of(Approximation(settings.approximation))
-    if settings.source != "encrypted-exchange" or terms is None:
-        return Operations()
     widths = _widths(facts)
+    terms = terms_of(Approximation(settings.approximation), len(widths))
+    if terms is None or settings.source(len(widths)) != "encrypted-exchange":
+        return Operations()
     n_others = len(widths) - 1
     total = Operations(keys=len(widths))
     for n_rows, n_times in _batches(facts):

@@ -60,7 +60,7 @@ def _encrypted(protocol: str, rng: Choice) -> tuple[dict[str, Any], str]:
     task = "regression" if protocol == "vertical-linear-arbiter" else "binary"
     columns, table = random_table(n_rows, n_columns, task, rng)
     settings = _training(protocol, n_rows, rng)
-    three = settings.get("approximation") != "cubic" and n_columns > 2 and rng.random() < 0.2
+    three = n_columns > 2 and rng.random() < 0.2
     parties = _vertical_parties(columns, 3 if three else 2, rng)
     if protocol != "vertical-logistic":
         parties.append({"name": "referee", "role": "arbiter"})

@@ -117,6 +117,19 @@ def test_packed_labels_and_packed_column():
     assert largest_error(pair, up_to_sign=True) < 1e-8
 
 
+def test_the_cubic_of_three_parties_gives_scores_and_labels_away_as_that_of_two():
+    settings = {"approximation": "cubic", "share_fraction_bits": 28, "initialisation": "xavier"}
+    widths = {"bank": 12, "fintech": 1, "shop": 2}
+    guess, _, _ = attempt("partial-score-recovery", ("bank",), widths, **settings)
+    assert guess.status is Status.PARTIAL, "of two outside parties only the sum is known"
+    guess, _, pair = attempt("partial-score-recovery", ("bank", "fintech"), widths, **settings)
+    assert guess.status is Status.PARTIAL, "of three roots it says the middle one"
+    assert largest_error(pair) < 1e-6
+    guess, _, pair = attempt("residual-sign", ("shop",), {"bank": 2, "fintech": 1, "shop": 12}, **settings)
+    assert guess.status is Status.RECOVERED
+    assert largest_error(pair) == 0
+
+
 def test_claimed_columns_open_a_full_batch():
     guess, _, pair = attempt("claimed-residual-recovery", ("bank",), {"bank": 3, "fintech": 4}, batch_size=48, epochs=1)
     assert guess.status is Status.RECOVERED

@@ -75,7 +75,8 @@ class TaylorTerms(Terms):
 class CubicTerms(Terms):
     """Eq. 124 with (a + b)^3 multiplied out, a the active party's score and b the passive one's (eq. 126).
 
-    Three or more parties would need products of two ciphertexts.
+    Three or more parties would need products of two ciphertexts, or a chain in which two see a third's scores: they
+    compute on shares instead.
     """
 
     scale = 1.0
@@ -100,10 +101,12 @@ class CubicTerms(Terms):
         return [3 * CUBIC * score**2 + LINEAR, 3 * CUBIC * score, np.full(len(batch), CUBIC)]
 
 
-def terms_of(approximation: Approximation) -> Terms | None:
-    """None where additive encryption cannot compute the residual."""
+def terms_of(approximation: Approximation, n_parties: int) -> Terms | None:
+    """None where additive encryption cannot compute the residual of so many parties' scores."""
     found: dict[Approximation, Terms] = {Approximation.TAYLOR: TaylorTerms(), Approximation.CUBIC: CubicTerms()}
-    return found.get(approximation)
+    terms = found.get(approximation)
+    too_many = terms is not None and terms.max_parties is not None and n_parties > terms.max_parties
+    return None if too_many else terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.errors import InputError
 from fedleak.core.facts import Facts, PartyFacts
 from fedleak.core.payload import Array
-from fedleak.core.steps import Role
+from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.federation import Federation, Settings, setting, settings_of
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
@@ -59,7 +59,8 @@ SHARED_NOTE = "trained on secret shares modulo 2^64, triples from an ideal deale
 class VerticalLogisticSettings(VerticalLinearSettings):
     approximation: str = setting(
         "taylor",
-        "what stands for the sigmoid; piecewise is beyond Paillier, the parties compute it on shares modulo 2^64",
+        "what stands for the sigmoid; what is beyond Paillier (piecewise; cubic of three parties and more) the parties "
+        "compute on shares modulo 2^64",
         choices=APPROXIMATIONS,
         tells_less="other",
     )
@@ -79,12 +80,12 @@ class VerticalLogisticSettings(VerticalLinearSettings):
         if not 8 <= self.share_fraction_bits <= 28:
             raise InputError(f"share_fraction_bits must be from 8 to 28; got {self.share_fraction_bits}")
 
-    @property
-    def source(self) -> str:
-        """How gradients come about, as reports say it."""
+    def source(self, n_parties: int) -> str:
+        """How gradients come about between so many parties, as reports say it."""
         if self.gradients == "secret-shared":
             return "secret-shared"
-        return "opened-shares" if terms_of(Approximation(self.approximation)) is None else "encrypted-exchange"
+        terms = terms_of(Approximation(self.approximation), n_parties)
+        return "opened-shares" if terms is None else "encrypted-exchange"
 
     @property
     def arithmetic(self) -> Arithmetic:
@@ -127,7 +128,6 @@ class VerticalLogistic(Protocol):
         settings = settings_of(self.name, VerticalLogisticSettings, federation.settings)
         active, passive = order_members(federation)
         parties = (active, *passive)
-        _check_parties(settings, len(parties))
         members = all_members(parties, settings, randomness=randomness, hooks=hooks, sink=sink)
         ids = active.train.ids
         log = RoundLog([party.name for party in parties])
@@ -153,20 +153,20 @@ class VerticalLogistic(Protocol):
     @classmethod
     def facts(cls, settings: Settings, parties: tuple[PartyFacts, ...], n_rows: int | None) -> Facts:
         given = settings_of(cls.name, VerticalLogisticSettings, settings)
+        source = given.source(_count(parties))
         own = linear.VerticalLogisticFacts(
             shuffle=given.shuffle,
             residual=LOGISTIC.residual if given.approximation == Approximation.TAYLOR else None,
-            gradients=given.source,
+            gradients=source,
             **_sharing_cost(given, parties, n_rows),
         )
         found = linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)
-        return (
-            found if given.source == "encrypted-exchange" else replace(found, fraction_bits=given.share_fraction_bits)
-        )
+        return found if source == "encrypted-exchange" else replace(found, fraction_bits=given.share_fraction_bits)
 
     @classmethod
     def check_headroom(cls, settings: Settings, facts: Facts) -> None:
-        exchanged = settings_of(cls.name, VerticalLogisticSettings, settings).source == "encrypted-exchange"
+        source = settings_of(cls.name, VerticalLogisticSettings, settings).source(_count(facts.parties))
+        exchanged = source == "encrypted-exchange"
         (check_linear_headroom if exchanged else check_shared_headroom)(facts)
 
     @classmethod
@@ -176,10 +176,11 @@ class VerticalLogistic(Protocol):
         parties: tuple[PartyFacts, ...],
         coalition: tuple[str, ...],
     ) -> frozenset[Capability]:
-        found = member_capabilities(parties, coalition)
-        if found and isinstance(settings, VerticalLogisticSettings) and settings.approximation == Approximation.TAYLOR:
-            found |= {Capability.LINEAR_RESIDUAL}
-        source = settings.source if isinstance(settings, VerticalLogisticSettings) else "encrypted-exchange"
+        found, source = member_capabilities(parties, coalition), "encrypted-exchange"
+        if isinstance(settings, VerticalLogisticSettings):
+            source = settings.source(_count(parties))
+            if found and settings.approximation == Approximation.TAYLOR:
+                found |= {Capability.LINEAR_RESIDUAL}
         hidden = {"secret-shared": WITH_GRADIENTS, "opened-shares": frozenset({Capability.CIPHERTEXTS})}
         return found - hidden.get(source, frozenset())
 
@@ -196,9 +197,10 @@ class _Rounds:
         self._keyed: list[KeyedMember] = []
         self._shared: SharedTraining | None = None
         self._opened: OpenedShares | None = None
-        if settings.source == "encrypted-exchange":
+        source = settings.source(len(members))
+        if source == "encrypted-exchange":
             self._keyed = [join(member, settings) for member in members]
-        elif settings.source == "secret-shared":
+        elif source == "secret-shared":
             self._shared = SharedTraining(members, settings.arithmetic)
         else:
             self._opened = OpenedShares(members, settings.arithmetic)
@@ -220,7 +222,7 @@ class _Rounds:
     def _gradients(self, batch: IntArray) -> list[FloatArray]:
         if self._opened is not None:
             return self._opened.gradients(batch)
-        terms = terms_of(Approximation(self._settings.approximation))
+        terms = terms_of(Approximation(self._settings.approximation), len(self._members))
         assert terms is not None
         return encrypted_gradients(self._keyed, batch, self._settings, terms, self._zero_rng)
 
@@ -230,10 +232,11 @@ def _sharing_cost(
 ) -> dict[str, int]:
     """Facts of a training on shares, where its size is known."""
     known = [party.n_features for party in parties if party.n_features is not None]
-    if settings.source == "encrypted-exchange" or n_rows is None or len(known) < len(parties):
+    source = settings.source(_count(parties))
+    if source == "encrypted-exchange" or n_rows is None or len(known) < len(parties):
         return {}
     how, opened = settings.arithmetic, {}
-    if settings.source == "secret-shared":
+    if source == "secret-shared":
         found = counted(how, n_rows, sum(known), settings.batch_size, settings.epochs)
     else:
         found, n_bytes = counted_openings(how, n_rows, known, settings.batch_size, settings.epochs)
@@ -242,13 +245,9 @@ def _sharing_cost(
     return {"shared_rounds": found.n_rounds, "shared_bytes": found.n_bytes, **opened, **words}
 
 
-def _check_parties(settings: VerticalLogisticSettings, n_parties: int) -> None:
-    terms = terms_of(Approximation(settings.approximation))
-    if settings.source == "encrypted-exchange" and terms is not None and terms.max_parties not in (None, n_parties):
-        raise InputError(
-            f"approximation {settings.approximation} must have {terms.max_parties} data parties; got {n_parties}; "
-            'use "taylor", or gradients = "secret-shared"'
-        )
+def _count(parties: Sequence[PartyFacts]) -> int:
+    """Of those that have data."""
+    return sum(party.role in DATA_ROLES for party in parties)
 
 
 def _true_values(
