@@ -61,15 +61,16 @@ def _mean_by_luck(
     of so many rows, and right by chance where means are whole numbers of something."""
     rows = counted[:, column] & np.isfinite(cells)
     true, n = table[rows, column], int(rows.sum())
-    if n < FEWEST_ROWS:
+    alike = n > 1 and np.ptp(true) == 0  # the deviation of equal decimals may not be 0
+    if n < FEWEST_ROWS and not alike:
         return 1.0
     middle = float(true.mean())
     distance = abs(float(cells[rows].mean()) - middle)
     named = [np.broadcast_to(blind.cells[:, column], len(table))[rows].mean() for blind in blinds]
     near = chance_as_near(distance, min((abs(float(one) - middle) for one in named), default=0.0))
-    spread = float(true.std(ddof=1))
-    if np.ptp(true) == 0:  # the deviation of equal decimals may not be 0
+    if alike:
         return 1.0 if anybody_names(true[:1])[0] else near
+    spread = float(true.std(ddof=1))
     apart = np.diff(np.unique(true)).min() / (2 * n)
     return max(near, _within((distance + float(apart)) * n**0.5 / spread))
 
