@@ -16,6 +16,7 @@ from fedleak.core.errors import InputError, ScenarioError, TimeSpentError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cipher_speed import CipherSpeed
+from fedleak.door.audits import Told
 from fedleak.report import html, json_format
 from fedleak.trial.progress import Silent
 from scenarios import SMALL, changed
@@ -116,6 +117,27 @@ def test_after_its_time_nothing_begins_and_the_report_says_so(runs):
     assert {finding.outcome for finding in report.findings} == {Outcome.SKIPPED}
     assert json_format.loads(json_format.dumps(report)).reduced == ("less",)
     assert "Smaller:</strong> less." in html.render(report)
+
+
+def test_a_run_that_takes_longer_than_foreseen_leaves_its_attacks_some_time(monkeypatch):
+    """A machine that got busier: half of the time would have been theirs, and a report without one answer is none."""
+    told: list[str] = []
+    scenario = with_settings(parse_scenario(SMALL), ("max_rows=60", "epochs=1"))
+    planned = plan_audit(scenario)[:1]
+    slow = Audit(
+        scenario,
+        planned,
+        lambda _: MemorySink(),
+        Told(told.append),
+        isolated=False,
+        deadline=time.perf_counter() + 0.2,
+        for_first_attacks=60.0,
+    )
+    trained = slow._train
+    monkeypatch.setattr(slow, "_train", lambda *given: (time.sleep(0.3), trained(*given))[1])
+    slow.run()
+    assert not slow.report().interrupted
+    assert "the run took longer than was foreseen; attacks on it have 60 s" in told
 
 
 def test_attempts_are_ended_when_the_time_is_spent(runs, monkeypatch):

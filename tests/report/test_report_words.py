@@ -163,6 +163,8 @@ def test_a_silence_says_why() -> None:
     longer = replace(skipped, attack="other", why="nobody sees a gradient, or a weight")
     top = statement(replace(sample_report(), findings=(longer, skipped)))
     assert (top.headline, top.meaning) == ("No attack gave an answer.", "Why: nobody sees a gradient.")
+    ended = statement(replace(sample_report(), findings=(longer, skipped), interrupted=True))
+    assert ended.meaning == "Why: it was ended before any attack had an answer."
 
 
 def test_no_words_that_mean_something_else_to_a_data_protection_officer() -> None:

@@ -12,7 +12,7 @@ from fedleak.attacks import ATTACKS
 from fedleak.auditing.advisor import advice, remedies
 from fedleak.auditing.data_digest import data_digests
 from fedleak.auditing.declared_knowledge import draw_knowledge
-from fedleak.auditing.estimate import assumptions
+from fedleak.auditing.estimate import assumptions, duration_words
 from fedleak.auditing.kept import Kept
 from fedleak.auditing.planner import (
     NOTHING_LEFT,
@@ -70,6 +70,7 @@ class Audit:
         limits: Limits = NO_LIMITS,
         kept: Kept | None = None,
         deadline: float | None = None,
+        for_first_attacks: float = 0.0,
         reduced: tuple[str, ...] = (),
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
@@ -80,7 +81,8 @@ class Audit:
         that each finding is decided on; all but the first use the ideal cipher, whose plaintexts are the same, and have
         some labels redrawn. ``limits`` are of each attempt. ``kept`` takes everything as it is found, and what it has
         already is not tried again. After the ``deadline``, as ``time.perf_counter`` counts, nothing begins and attempts
-        are ended. ``reduced`` says what was made smaller beforehand.
+        are ended; attacks on the first run have ``for_first_attacks`` seconds all the same, since a report without one
+        answer is worth nothing. ``reduced`` says what was made smaller beforehand.
         """
         if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
             raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
@@ -97,6 +99,7 @@ class Audit:
         self._limits = limits
         self._kept = kept or Kept()
         self._deadline = deadline
+        self._for_first_attacks = for_first_attacks
         self._reduced = reduced
         self._digests = data_digests(scenario, runs)
         self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
@@ -209,8 +212,19 @@ class Audit:
         if place not in self._kept.summaries:
             summary = RunSummary(label, planned.deviation, utility, played.seconds, notes, blind)
             self._kept.add_summary(place, summary)
+        self._leave_time_for_first_attacks()
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         self._attack_all(tasks, [played, *again], label, n_jobs=max(1, self._jobs - ahead.n_busy))
+
+    def _leave_time_for_first_attacks(self) -> None:
+        if self._deadline is None or self._kept.findings:
+            return
+        least = time.perf_counter() + self._for_first_attacks
+        if least > self._deadline:
+            self._deadline = least
+            self._progress.note(
+                f"the run took longer than was foreseen; attacks on it have {duration_words(self._for_first_attacks)}"
+            )
 
     def _train(self, place: int, ahead: RunsAhead) -> Played:
         stored, begun = self._stored_training(place), ahead.is_begun(place)

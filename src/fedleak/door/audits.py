@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from fedleak.auditing.budget import budget_seconds
+from fedleak.auditing.budget import FOR_FIRST_ATTACKS, budget_seconds
 from fedleak.auditing.data_digest import digest_of
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
 from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit
@@ -156,7 +156,8 @@ def carry_out(
     the folder holds a journal, and what stands there is not tried again."""
     repeats = 1 if isinstance(wanted, GivenCapture) else REPEATS
     repeats = repeats if order.repeats is None else order.repeats
-    deadline = None if order.budget is None or resumed else time.perf_counter() + budget_seconds(order.budget)
+    seconds = None if order.budget is None or resumed else budget_seconds(order.budget)
+    deadline = None if seconds is None else time.perf_counter() + seconds
     fitted = fit(wanted, order, progress, repeats, resumed=resumed)
     planned, order = fitted.planned, fitted.order
     kept = None if out is None or planned.is_over else out / TRANSCRIPTS
@@ -176,6 +177,7 @@ def carry_out(
                 limits=Limits(order.attack_seconds, order.attack_bytes),
                 kept=journal,
                 deadline=deadline,
+                for_first_attacks=FOR_FIRST_ATTACKS * (seconds or 0.0),
                 reduced=order.reduced,
             )
             if out is not None and journal is not None:
@@ -267,6 +269,9 @@ class Told(Progress):
 
     def begin(self, what: str, total: int | None) -> None:
         self._tell(f"{what} ...")
+
+    def note(self, text: str) -> None:
+        self._tell(text)
 
     def advance(self) -> None:
         pass

@@ -71,7 +71,7 @@ def statement(report: Report) -> Statement:
 
 def _without_leak(report: Report, concluded: Conclusion) -> Statement:
     """Never "safe": either no attack that gave an answer found a leak, or what would have to be known is not."""
-    known, unmeasured = concluded.level is Level.NO_LEAK, _not_measured(report.findings)
+    known, unmeasured = concluded.level is Level.NO_LEAK, _not_measured(report)
     return Statement(
         level="No leak found" if known else "Inconclusive",
         tone="none" if known and not unmeasured else UNMEASURED,  # green says that everything was measured
@@ -98,11 +98,13 @@ def _none_found(findings: Sequence[Finding]) -> str:
     return f"None of the {n_measured} attacks that were measured did better than prior knowledge alone."
 
 
-def _not_measured(findings: Sequence[Finding]) -> str:
+def _not_measured(report: Report) -> str:
     """Secrets that no figure stands behind, for who would read silence as safety; of a whole silence its reasons."""
-    bare = [finding for finding in findings if finding.defense is None]
+    bare = [finding for finding in report.findings if finding.defense is None]
     measured = {aim(finding) for finding in bare if finding.outcome in MEASURED or finding.is_proved}
     silent = [finding for finding in bare if aim(finding) not in measured]
+    if bare and not measured and report.interrupted:  # what the plan left out is not why
+        return "Why: it was ended before any attack had an answer."
     if bare and not measured:
         skipped = sorted({one.why for one in silent if one.outcome is Outcome.SKIPPED and one.why})
         reasons = [why for why in skipped if not any(why != other and why.startswith(other) for other in skipped)]
