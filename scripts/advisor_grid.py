@@ -151,7 +151,7 @@ def written(path: Path) -> Scenario | None:
     """What ``fedleak advise --write`` makes of it, read again; None where nothing closes."""
     with TemporaryDirectory() as folder:
         fixed = Path(folder) / "fixed.toml"
-        done = CliRunner().invoke(app, ["advise", str(path), "--write", str(fixed)])
+        done = CliRunner().invoke(app, ["advise", str(path), "--write", str(fixed), "--budget", "9h"])
         if done.exit_code:
             raise SystemExit(done.output)
         print(done.output, file=sys.stderr)

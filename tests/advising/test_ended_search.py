@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tiny_federation import TINY
 
-from fedleak.advising.measured import Measured
-from fedleak.advising.search import Search
+from fedleak.advising.advice import base_of
+from fedleak.advising.measured import Bench, Measured
+from fedleak.advising.search import MOST_LONGER, Search
 from fedleak.advising.worth import Worth, worth_of
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.scenario_file import parse_scenario
-from fedleak.core.errors import InputError
+from fedleak.core.errors import InputError, TimeSpentError
+from fedleak.data import load_table
 from fedleak.door.advised import sought
 from fedleak.door.given import given
 from fedleak.trial.progress import Progress
@@ -34,7 +38,7 @@ class Impatient(Progress):
 
 def test_what_was_found_is_kept() -> None:
     wanted = given(parse_scenario(TINY), FrameOptions())
-    found = sought(wanted, budget=None, most=40, jobs=1, key=KEY, progress=Impatient(8))
+    found = sought(wanted, budget="9m", most=40, jobs=1, key=KEY, progress=Impatient(8))
     assert isinstance(found.interrupted, KeyboardInterrupt)
     assert found.advice.interrupted
     assert found.advice.n_audits == 8
@@ -78,3 +82,22 @@ def test_a_change_under_which_training_overflows_is_no_remedy() -> None:
     assert not search.is_ruined(measured(Worth("test_accuracy", 0.8, 0.5)))
     search.found[0] = measured(None)
     assert not search.is_ruined(overflowed), "where nothing could be judged before, nothing is called ruined"
+
+
+def test_a_change_that_trains_far_longer_is_not_tried() -> None:
+    """A model gets better for ever with more passes: each doubles the search's own time, and the federation's."""
+    base = base_of(parse_scenario(TINY))
+    bench = Bench(base, load_table(base.data), KEY, repeats=1, jobs=1, n_models=1)
+    search = Search(base, bench, Impatient(100), most=20)
+    search.found.append(bench.measure(base, bench.planned(base), ()))
+    n_tried, n_refused = len(search.found), search.n_refused
+    longest = replace(base, settings=replace(base.settings, epochs=MOST_LONGER * base.settings.epochs + 1))
+    assert search._tried(search.first, longest) is None
+    assert (len(search.found), search.n_refused) == (n_tried, n_refused + 1)
+
+
+def test_no_model_is_trained_after_the_time() -> None:
+    base = base_of(parse_scenario(TINY))
+    late = Bench(base, load_table(base.data), KEY, repeats=1, jobs=1, deadline=lambda: 0.0)
+    with pytest.raises(TimeSpentError):
+        late._worth(base, late.planned(base)[0])

@@ -145,3 +145,28 @@ def test_words_of_wishes_are_those_of_the_command_line():
         "--set max_rows=3"
     )
     assert Wishes().words == []
+
+
+def test_thousands_of_columns_are_told_in_a_line_each(tmp_path):
+    path, names = tmp_path / "genes.csv", [f"g{i}" for i in range(60)]
+    rows = [",".join(str((i * 7 + j * j) % 11 + i / 50) for j in range(60)) + f",{i % 2}" for i in range(40)]
+    path.write_text("\n".join([",".join([*names, "ill"]), *rows]) + "\n")
+    told = drafted(str(path), Wishes(target="ill", mine=",".join(names[:40]))).remarks
+    assert "our side holds g0, g1, g2, g3, g4, g5, g6, g7, g8, g9, g10, g11 and 28 more; it has the labels" in told[1]
+    assert "partner holds g40, g41, g42, g43, g44, g45, g46, g47, g48, g49, g50, g51 and 8 more" in told
+
+
+def test_whoever_the_protocol_brings_is_introduced(table):
+    told = draft(table, target="owed").remarks[-1]
+    assert told == (
+        "protocol: vertical-linear-arbiter, with an arbiter, who holds the key and no columns; "
+        "curious: partner, arbiter"
+    )
+
+
+@pytest.mark.parametrize("first", ["0,0.5,1", "0,0,0.5"])
+def test_a_table_without_a_header_is_told(tmp_path, first):
+    path = tmp_path / "bare.csv"
+    path.write_text("\n".join([first, *(f"{i},{i / 3:.2f},{i % 2}" for i in range(30))]))
+    with pytest.raises(InputError, match=r"Its first line must name the columns, and has numbers"):
+        drafted(str(path), Wishes(target="ill", mine="age"))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from fedleak.advising.worth import SERVED_SHARE, Worth, worth_of
 from fedleak.auditing.planner import PlannedRun, plan_audit, under_ideal_cipher
-from fedleak.auditing.runner import Audit
+from fedleak.auditing.runner import TIME_SPENT, Audit
 from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import Scenario
 from fedleak.core.attack import Verdict
 from fedleak.core.conclusion import ANSWERED, contradicts_theory
 from fedleak.core.defended import Aim, Fate, aim, by_aim, fate
-from fedleak.core.errors import RunError
+from fedleak.core.errors import RunError, TimeSpentError
 from fedleak.core.finding import Finding, Mode, Outcome
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import Randomness, RunKey
@@ -103,11 +104,20 @@ class Bench:
         """The mean over several trainings in which nobody deviates and no label is redrawn."""
         randomness = Randomness(self.key, scenario.seed)
         try:
-            figures = [_figures(planned, randomness.again(number)) for number in range(self.n_models)]
+            figures = [self._trained(planned, randomness.again(number)) for number in range(self.n_models)]
+        except TimeSpentError:
+            raise
         except RunError:  # a model that overflows is none
             return None
         served = getattr(scenario.settings, SERVED_SHARE, 1.0) / getattr(self.base.settings, SERVED_SHARE, 1.0)
         return worth_of(_mean([one for one, _ in figures]), _mean([blind for _, blind in figures]), served)
+
+    def _trained(self, planned: PlannedRun, randomness: Randomness) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Figures of one model beside blind ones."""
+        end = self.deadline()
+        if end is not None and time.perf_counter() > end:
+            raise TimeSpentError(TIME_SPENT)
+        return _figures(planned, randomness)
 
     def _audited(self, scenario: Scenario, runs: Sequence[PlannedRun]) -> Report:
         audit = Audit(

@@ -8,12 +8,13 @@ step either way for a model that is worth more.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fedleak.advising.candidate_lines import Line, lines, steps
 from fedleak.advising.kept_out_columns import without_columns
 from fedleak.advising.measured import Bench, Measured, exact_questions
+from fedleak.auditing.planner import PlannedRun
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_edit import changed_keys
 from fedleak.auditing.scenario_file import scenario_json
@@ -23,6 +24,7 @@ from fedleak.trial.progress import Progress
 
 N_PARENTS = 2  # changed further in a round
 N_ROUNDS = 6
+MOST_LONGER = 4  # times the rounds of training: what takes longer is a price that no figure here has
 Merit = tuple[bool, bool, float, float, int, float]
 
 
@@ -36,7 +38,7 @@ class Search:
     most: int  # audits
     found: list[Measured] = field(default_factory=list)
     n_ruled_out: int = 0  # by theory, without a run
-    n_refused: int = 0  # changes that the data or the protocol do not allow
+    n_refused: int = 0  # changes that the data or the protocol do not allow, or that train for too long
     _known: dict[str, Measured | None] = field(default_factory=dict)
     _expanded: list[Measured] = field(default_factory=list)
     leaks: tuple[Finding, ...] = ()  # of the scenario as it is
@@ -126,6 +128,7 @@ class Search:
     def _measured(self, parent: Measured, scenario: Scenario) -> Measured | None:
         try:
             runs = self.bench.planned(scenario)
+            self._check_length(runs)
             certain = exact_questions(self.bench.planned(parent.scenario))
             if certain and certain <= exact_questions(runs):
                 self.n_ruled_out += 1
@@ -139,6 +142,12 @@ class Search:
         self._kinds[id(measured)] = self.kind(parent) if parent.closes and measured.closes else own
         self.progress.advance()
         return measured
+
+    def _check_length(self, runs: Sequence[PlannedRun]) -> None:
+        most = self.bench.planned(self.base)[0].n_rounds
+        wanted = runs[0].n_rounds
+        if most and wanted and wanted > MOST_LONGER * most:
+            raise InputError(f"training must take at most {MOST_LONGER * most} rounds; got {wanted}")
 
 
 def _named(scenario: Scenario) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from fedleak.auditing.frames import FrameOptions, raw_scenario
 from fedleak.auditing.scenario import PartitionSpec, Scenario
 from fedleak.auditing.scenario_file import read_scenario
 from fedleak.auditing.scenario_text import scenario_text
+from fedleak.auditing.table_remarks import remarks
 from fedleak.core.errors import InputError, listed, nearest_or_list
 from fedleak.core.steps import DATA_ROLES, Role
 from fedleak.core.whole.protocol import Protocol
@@ -33,16 +34,6 @@ TRAINED_BY: Mapping[TaskName, str] = {
     "multiclass": "secureboost",
     "regression": "vertical-linear-arbiter",
 }
-TASK_WORDS: Mapping[TaskName, str] = {
-    "binary": "two classes",
-    "multiclass": "several classes",
-    "regression": "numbers",
-}
-SEES_PREDICTIONS = (
-    "who holds the labels sees the predictions, so this asks what our side learns of partners' columns; "
-    "--labels partner asks what a partner learns of ours"
-)
-HOW_TO_USE = {Nature.DATE: "give it as a number of days to have it audited"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +102,8 @@ def drafted(source: str, wishes: Wishes, folder: Path | None = None, *, all_rows
         settings=decided,
     )
     scenario = read_scenario(raw_scenario(table.n_rows, options, source))
-    remarks = _remarks(scenario, table, found, holdings, wishes)
-    return Draft(replace(scenario, folder=folder), tuple(remarks))
+    told = remarks(scenario, table, found, holdings, ours=wishes.labels == "mine")
+    return Draft(replace(scenario, folder=folder), tuple(told))
 
 
 def label_holder(holdings: Mapping[str, object], wishes: Wishes) -> str:
@@ -148,7 +139,7 @@ def holdings_of(wishes: Wishes, names: Sequence[str]) -> dict[str, list[str]]:
     if not any(columns for _, columns in given):
         raise InputError(
             f"--mine or --partner must say who holds which columns, such as --mine {_sample(names)}; the table has "
-            f"{listed(tuple(names))}. fedleak init asks for them"
+            f"{listed(tuple(names))}. On a terminal, fedleak init asks for them"
         )
     told = [OURS, *([PARTNER] if len(given) == 2 else [f"{PARTNER} {number}" for number in range(1, len(given))])]
     taken = {name for _, columns in given for name in columns}
@@ -251,40 +242,3 @@ def _curious(partners: Sequence[str], holder: str, protocol: type[Protocol]) -> 
     if protocol.name == "vertical-prediction":
         return [holder]
     return [*partners, *(role.value for role in sorted(protocol.roles - DATA_ROLES))]
-
-
-def _remarks(
-    scenario: Scenario,
-    table: RawTable,
-    found: Mapping[str, Surveyed],
-    holdings: Mapping[str, Sequence[str]],
-    wishes: Wishes,
-) -> Iterator[str]:
-    data = scenario.data
-    yield f"{table.source} has {table.n_rows:,} rows and {len(table.names)} columns beside the target {data.target!r}"
-    yield from table.notes
-    if data.max_rows is not None and data.max_rows < table.n_rows:
-        yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
-    for party in scenario.parties:
-        if party.columns:
-            labels = f"; it has the labels, {TASK_WORDS[data.task]}" if party.role is Role.ACTIVE else ""
-            yield f"{party.name} holds {', '.join(party.columns)}{labels}"
-    for name in (name for names in holdings.values() for name in names if not found[name].is_usable):
-        hint = HOW_TO_USE.get(found[name].nature)
-        yield f"left out: {name}, {found[name].nature.value}{f'; {hint}' if hint else ''}"
-    nobodys = [name for name in table.names if not any(name in names for names in holdings.values())]
-    if nobodys:
-        yield f"left out, for nobody holds it: {', '.join(nobodys)}"
-    yield from _about_missing(scenario, [column for name, column in found.items() if name not in data.drop])
-    if scenario.protocol == "vertical-prediction" and wishes.labels == "mine":
-        yield SEES_PREDICTIONS
-    curious = ", ".join(party for adversary in scenario.adversaries for party in adversary.parties)
-    yield f"protocol: {scenario.protocol}; curious: {curious}"
-
-
-def _about_missing(scenario: Scenario, columns: Sequence[Surveyed]) -> Iterator[str]:
-    counted = [f"{column.name} ({column.n_missing:,})" for column in columns if column.n_missing]
-    if counted:
-        done = {"mean": "filled with what is usual in the column", "drop": "their rows are left out", "keep": "kept so"}
-        marks = f"; {listed(scenario.data.missing_marks)} counts as missing" if scenario.data.missing_marks else ""
-        yield f"missing cells in {', '.join(counted)}: {done.get(scenario.data.missing, 'an error')}{marks}"

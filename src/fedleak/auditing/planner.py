@@ -200,7 +200,7 @@ def _reason_to_skip(
     if not has_target:
         return f"no party outside {who} holds {attack.produces.value}"
     if attack.deviation is not None and adversary.mode is not Mode.ACTIVE:
-        return f"it deviates from the protocol ({attack.deviation}), and {who} is declared passive"
+        return f"it takes a partner who breaks the protocol ({attack.deviation}), and {who} is declared passive"
     if adversary.knowledge.cells >= 1 and attack.produces in OF_CELLS:
         return NOTHING_LEFT
     missing = sorted(capability.value for capability in attack.requires - capabilities)

@@ -14,7 +14,6 @@ from fedleak.auditing.changed_scenario import settings_in
 from fedleak.auditing.frames import FrameOptions, raw_scenario
 from fedleak.auditing.own_table import (
     MOST_ROWS,
-    SEES_PREDICTIONS,
     Draft,
     Wishes,
     holdings_of,
@@ -23,6 +22,7 @@ from fedleak.auditing.own_table import (
 )
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import read_scenario
+from fedleak.auditing.table_remarks import SEES_PREDICTIONS, some_of
 from fedleak.core.errors import InputError, listed, nearest_or_list
 from fedleak.data.column_survey import survey
 from fedleak.data.raw_table import RawTable
@@ -136,9 +136,9 @@ def _remarks(
     if data.max_rows is not None and data.max_rows < table.n_rows:
         yield f"audited: {data.max_rows:,} of its rows, evenly spread; more with --set max_rows={table.n_rows}"
     for party, columns in holdings.items():
-        yield f"{party} holds {', '.join(columns)}"
+        yield f"{party} holds {some_of(columns)}"
     if data.drop:
-        yield f"left out, for the model does not take it: {', '.join(data.drop)}"
+        yield f"left out, for the model does not take it: {some_of(data.drop)}"
     if data.missing == "drop":
         yield "rows with missing cells are left out"
     if wishes.labels == "mine":

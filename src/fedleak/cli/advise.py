@@ -28,7 +28,7 @@ def advise_command(
     picture: Path | None,
     json: str | None,
     jobs: int | None,
-    budget: str | None,
+    budget: str,
     max_audits: int,
     run_key: str | None,
 ) -> ExitCode:

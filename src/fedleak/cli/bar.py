@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
+from fedleak.auditing.estimate import duration_words
 from fedleak.cli.console import plain_console
 from fedleak.core.visible_text import visible, visible_name
 from fedleak.trial.progress import Progress
 
+SECONDS_A_LINE = 30.0
+
+
+class LogLines:
+    """How far a piece of work is, for who reads a log: said at most twice a minute."""
+
+    def __init__(self, what: str = "", total: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what = what
+        self._total = total
+        self._clock = clock
+        self._done = 0
+        self._began = self._told = clock()
+
+    def advanced(self) -> str | None:
+        """What to print, where it is time to."""
+        self._done += 1
+        now = self._clock()
+        if now - self._told < SECONDS_A_LINE or self._done == self._total:
+            return None
+        self._told = now
+        if self._total is None:
+            return f"{self._what}: {self._done:,} done"
+        left = (now - self._began) / self._done * (self._total - self._done)
+        return f"{self._what}: {self._done:,} of {self._total:,}, {duration_words(left)} left at this pace"
+
 
 class Bar(Progress):
-    """Drawn only on a terminal; in a log, one line a piece of work."""
+    """Drawn only on a terminal; in a log, a line a piece of work, and one now and then of how far it is."""
 
     def __init__(self) -> None:
         self._console = plain_console(stderr=True)
@@ -28,6 +56,7 @@ class Bar(Progress):
             disable=not self._console.is_terminal,
         )
         self._current: TaskID | None = None
+        self._lines = LogLines()
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -43,6 +72,7 @@ class Bar(Progress):
             self._bar.remove_task(self._current)
         if not self._console.is_terminal:
             self._console.print(f"{what} ...", soft_wrap=True)
+            self._lines = LogLines(what, total)
         self._current = self._bar.add_task(visible_name(what), total=total)
 
     def note(self, text: str) -> None:
@@ -51,3 +81,6 @@ class Bar(Progress):
     def advance(self) -> None:
         if self._current is not None:
             self._bar.advance(self._current)
+            line = None if self._console.is_terminal else self._lines.advanced()
+            if line is not None:
+                self._console.print(line, soft_wrap=True)

@@ -63,7 +63,7 @@ def check(scenario: Path | None, json: str | None, verbose: bool) -> None:
 @click.option("--picture", type=PATH, help="Draw leak against usefulness to this .svg file.")
 @json_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Cores that are used; all by default.")
-@click.option("--budget", help="A time such as 5m: the best that is found by then.")
+@click.option("--budget", default="10m", help="A time: the best that is found by then.")
 @click.option("--max-audits", type=click.IntRange(min=2), default=120, help="Audits of the search, at most.")
 @click.option("--run-key", help="Repeats a search.")
 def advise(scenario: Path | None, **options: Any) -> ExitCode:

@@ -9,7 +9,7 @@ import numpy as np
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import DataError
 from fedleak.core.knowledge import ColumnKind
-from fedleak.data.raw_table import RawColumn, cell_text
+from fedleak.data.raw_table import RawColumn, cell_text, is_number
 from fedleak.data.spec import CategoricalMode, MissingPolicy
 
 MAX_ONE_HOT_CATEGORIES = 1000
@@ -182,14 +182,6 @@ def _check_not_numbers_in_disguise(column: RawColumn) -> None:
             f'{len(others)} other texts such as {others[0]!r}. Set missing_marks = ["{others[0]}"] if that means a '
             f'missing cell, or categorical_columns = ["{column.name}"]'
         )
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 MOST_STEPS = 2**24

@@ -11,8 +11,8 @@ from enum import StrEnum
 import numpy as np
 
 from fedleak.core.arrays import AnyArray
-from fedleak.data.column_encoding import LARGEST_EXACT_INTEGER, is_number
-from fedleak.data.raw_table import RawColumn, RawTable
+from fedleak.data.column_encoding import LARGEST_EXACT_INTEGER
+from fedleak.data.raw_table import RawColumn, RawTable, is_number
 
 MOST_CATEGORIES = 50  # a text with more of them is a name, a place or a remark, and no group of people
 FEW_ROWS = 20  # in fewer all values of a useful column may well differ

@@ -178,13 +178,28 @@ def checked_names(names: Sequence[str], source: str) -> tuple[str, ...]:
     if twice:
         raise DataError(
             f"column names must differ; {source} has {', '.join(map(repr, twice))} more than once; rename them"
+            f"{_without_header(stripped)}"
         )
     return tuple(stripped)
 
 
+def _without_header(names: Collection[str]) -> str:
+    """Nobody calls all columns by numbers."""
+    return ". Its first line must name the columns, and has numbers" if all(map(is_number, names)) else ""
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check_known(names: Collection[str], *, target: str | None, drop: Collection[str], source: str) -> None:
     if target is not None and target not in names:
-        raise DataError(f"target must be a column of {source}; got {target!r}{nearest_or_list(target, names)}")
+        known = nearest_or_list(target, names)
+        raise DataError(f"target must be a column of {source}; got {target!r}{known}{_without_header(names)}")
     for column in drop:
         if column not in names:
             raise DataError(f"drop must name columns of {source}; got {column!r}{nearest_or_list(column, names)}")

@@ -12,6 +12,7 @@ from fedleak.advising.measured import Bench
 from fedleak.advising.remedy import Remedy, remedy_of
 from fedleak.advising.search import Search
 from fedleak.auditing.budget import budget_seconds
+from fedleak.auditing.estimate import duration_words
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.runner import REPEATS
 from fedleak.core.errors import InputError, TimeSpentError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fedleak.door.given import Source
 
 MOST_AUDITS = 120
+USUAL_BUDGET = "10m"  # a hundred audits of a small table; of slow training the best of as many as fit
 SEARCH_REPEATS = 3  # the fewest that tell a useful model's predictions from a leak, and decide by more than one run
 CONFIRMED_MODELS = 10  # whose mean worth is told
 FOR_SEARCH = 2 / 3  # of the time that is given; the rest is for audits that confirm
@@ -38,7 +40,7 @@ ALL_ATTACKS = (
 def advise(
     scenario: Source = None,
     *,
-    budget: str | None = None,
+    budget: str = USUAL_BUDGET,
     max_audits: int = MOST_AUDITS,
     jobs: int | None = None,
     run_key: str | None = None,
@@ -47,7 +49,7 @@ def advise(
     """Search for changes that close the leaks of a scenario, and say what they cost the model.
 
     ``scenario`` as for ``audit``. Settings and defenses that fit the protocol are tried by real audits, of which
-    ``max_audits`` bounds the number and ``budget`` (``"5m"``) the time. Up to three remedies come back, the best first;
+    ``max_audits`` bounds the number and ``budget`` the time. Up to three remedies come back, the best first;
     each was audited again under a fresh key. ``run_key`` makes the search, and what confirms it, repeatable.
     """
     found = sought(
@@ -72,15 +74,15 @@ class Sought:
 
 
 def sought(
-    wanted: Given, *, budget: str | None, most: int, jobs: int | None, key: RunKey | None, progress: Progress
+    wanted: Given, *, budget: str, most: int, jobs: int | None, key: RunKey | None, progress: Progress
 ) -> Sought:
     if most < 2:
         raise InputError(f"max_audits must be at least 2, the scenario as it is and one change; got {most}")
     started = time.perf_counter()
-    seconds = None if budget is None else budget_seconds(budget)
+    seconds = budget_seconds(budget)
 
-    def until(share: float) -> float | None:
-        return None if seconds is None else started + share * seconds
+    def until(share: float) -> float:
+        return started + share * seconds
 
     base = base_of(wanted.scenario)
     table = wanted.table() or load_table(base.data, folder=base.folder)
@@ -93,11 +95,15 @@ def sought(
     )
     remedies: list[Remedy] = []
     notes = [IDEAL_SEARCH, OWN_CIPHER, ALL_ATTACKS] if hasattr(base.settings, "cipher") else [ALL_ATTACKS]
+    searching = duration_words(FOR_SEARCH * seconds)
+    progress.note(f"at most {most} audits in {searching}, then the best is confirmed ({budget} in all; see --budget)")
     try:
         try:
             search.run()
         except TimeSpentError:
-            notes.append("the time for the search was spent before everything was tried")
+            notes.append(
+                f"the time for the search was spent before everything was tried; --budget gives more than {budget}"
+            )
         if not search.found:
             raise InputError(f"--budget must leave time for one audit of the scenario; got {budget}")
         remedies.extend(confirmed(search, again, progress))

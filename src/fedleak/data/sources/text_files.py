@@ -124,7 +124,7 @@ def _decoded_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path} must be UTF-8 text; byte {error.start} is not. "
-            "If it is Latin-1, convert it: iconv -f latin1 -t utf-8"
+            "A table from Excel or Windows in Western Europe: iconv -f cp1252 -t utf-8 OLD.csv > NEW.csv"
         ) from error
     if "\0" in text:
         raise DataError(f"{path} must be a text file; it holds NUL bytes")
