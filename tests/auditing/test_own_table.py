@@ -170,3 +170,8 @@ def test_a_table_without_a_header_is_told(tmp_path, first):
     path.write_text("\n".join([first, *(f"{i},{i / 3:.2f},{i % 2}" for i in range(30))]))
     with pytest.raises(InputError, match=r"Its first line must name the columns, and has numbers"):
         drafted(str(path), Wishes(target="ill", mine="age"))
+
+
+def test_the_target_is_nobodys_column(table):
+    with pytest.raises(InputError, match="must leave the target out; 'defaulted' is whose --labels says"):
+        draft(table, mine="income,defaulted")

@@ -174,3 +174,10 @@ def test_the_built_in_scenario_is_valid_and_uses_real_keys():
     scenario = built_in_scenario()
     assert scenario.settings.key_bits == 2048
     assert scenario.settings.cipher == "paillier"
+
+
+def test_a_table_in_place_of_a_scenario_says_what_writes_one(tmp_path):
+    path = tmp_path / "customers.csv"
+    path.write_text("income,age\n1,2\n")
+    with pytest.raises(ScenarioError, match=r"is a table: fedleak init .*customers.csv writes a scenario"):
+        load_scenario(path)

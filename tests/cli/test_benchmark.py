@@ -108,3 +108,9 @@ def test_a_folder_without_entries_is_told(tmp_path, monkeypatch, capsys):
     assert run(monkeypatch, "submit-check", tmp_path) == 2
     assert "labels.npz, columns.npz, pictures.npz" in capsys.readouterr().err
     assert run(monkeypatch, "submit-check", tmp_path / "none") == 2
+
+
+def test_a_file_in_place_of_the_folder_for_views_is_told(tmp_path, monkeypatch, capsys):
+    (tmp_path / "taken").write_text("")
+    assert run(monkeypatch, "benchmark", tmp_path / "taken") == 2
+    assert "FOLDER must be one that can be written" in capsys.readouterr().err

@@ -184,3 +184,7 @@ def test_a_pipe_has_no_edge_that_columns_are_cut_at(monkeypatch, capsys):
     head, figures, *_ = capsys.readouterr().out.splitlines()
     assert head.split() == ["rows", *(f"a_figure_with_a_long_name_{number}" for number in range(9))]
     assert figures.split() == ["111", *["0.1235"] * 9]
+
+
+def test_a_paper_that_is_not_there_names_the_papers(monkeypatch, capsys):
+    assert_refused(monkeypatch, capsys, "nine", because="unknown paper 'nine'. Did you mean \"none\"?")

@@ -16,6 +16,7 @@ from sample_report import sample_report
 from fedleak.cli.main import app
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.finding import Outcome, Severity, Theory
+from fedleak.core.report import FILE_DIGEST
 from fedleak.report import json_format
 from fedleak.report.difference import Change, difference
 from fedleak.report.junit import junit_text
@@ -178,6 +179,14 @@ def test_leaks_close_open_move_or_are_not_known():
     opened = difference(replace(base, findings=(silent,)), base)
     assert [one.change for one in opened.changes] == [Change.OPENED]
     assert not difference(replace(base, findings=(silent,)), replace(base, findings=(silent,))).changes
+
+
+def test_reports_of_two_tables_are_compared_with_a_warning():
+    base = sample_report()
+    one, other = (replace(base, environment={**base.environment, FILE_DIGEST: digest}) for digest in ("ab", "cd"))
+    assert difference(one, other).warning.startswith("the two audits read different files")
+    assert difference(one, other).to_json()["warning"] == difference(one, other).warning
+    assert difference(one, one).warning == difference(base, other).warning == ""
 
 
 def test_the_commands_write_forms_and_tell_differences_by_their_exit_code(tmp_path):

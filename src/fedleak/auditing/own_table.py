@@ -135,7 +135,7 @@ def target_of(table: RawTable, found: Mapping[str, Surveyed]) -> Surveyed:
 
 def holdings_of(wishes: Wishes, names: Sequence[str]) -> dict[str, list[str]]:
     """Who holds what, ours first; who names no columns has those that nobody else names."""
-    given = [_holding(text, names) for text in (wishes.mine or "", *(wishes.partners or ("",)))]
+    given = [_holding(text, names, wishes.target) for text in (wishes.mine or "", *(wishes.partners or ("",)))]
     if not any(columns for _, columns in given):
         raise InputError(
             f"--mine or --partner must say who holds which columns, such as --mine {_sample(names)}; the table has "
@@ -155,12 +155,14 @@ def _sample(names: Sequence[str]) -> str:
     return f'"{",".join(names[: max(1, len(names) // 2)][:3])}"'
 
 
-def _holding(text: str, names: Sequence[str]) -> tuple[str | None, list[str]]:
+def _holding(text: str, names: Sequence[str], target: str | None) -> tuple[str | None, list[str]]:
     """``bank=income,age`` or ``income,age``. A comma within quotation marks belongs to a name."""
     party, equals, rest = text.partition("=")
     named = bool(equals) and text not in names and _split(text)[0] not in names
     columns = _split(rest if named else text)
     for column in columns:
+        if column == target:
+            raise InputError(f"--mine and --partner must leave the target out; {column!r} is whose --labels says")
         if column not in names:
             raise InputError(f"--mine and --partner must name columns; got {column!r}{nearest_or_list(column, names)}")
     return (party.strip() if named else None), columns

@@ -15,6 +15,7 @@ from fedleak.core.errors import ScenarioError, UnknownNameError, nearest_or_list
 from fedleak.core.registry import Registry
 from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.protocol import Protocol
+from fedleak.data.sources.catalogue import SUFFIXES
 from fedleak.data.spec import DataSpec
 from fedleak.defenses import DEFENSES
 from fedleak.protocols import PROTOCOLS
@@ -46,6 +47,10 @@ def load_scenario(path: Path) -> Scenario:
     try:
         return replace(parse_scenario(text), folder=path.parent)
     except ScenarioError as error:
+        if path.name.endswith(SUFFIXES):
+            raise ScenarioError(
+                f"a scenario must be a file in TOML; {path} is a table: fedleak init {path} writes a scenario of it"
+            ) from error
         raise ScenarioError(f"{path}: {error}") from error
 
 

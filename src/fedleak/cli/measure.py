@@ -30,7 +30,7 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
         if name == ALL:
             return reproduce_all(EXPERIMENTS, quick=quick, out=out)
         return list_paper(paper, EXPERIMENTS)
-    experiment = EXPERIMENTS.get(name)()
+    experiment = _named(name)()
     _check_targets(experiment, json, picture)
     kept = MeasuredJournal(_journal_beside(json))
     with Bar() as bar:
@@ -51,6 +51,13 @@ def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | 
     if picture is not None:
         draw(experiment.panels(result.rows), picture)
     return ExitCode.DONE
+
+
+def _named(name: str) -> type[Experiment]:
+    if "/" not in name:
+        papers = tuple(dict.fromkeys(entry.name.partition("/")[0] for entry in EXPERIMENTS.entries))
+        raise UnknownNameError(f"unknown paper {name!r}{nearest_or_list(name, papers)}")
+    return EXPERIMENTS.get(name)
 
 
 def _journal_beside(json: str | None) -> Path | None:

@@ -88,6 +88,8 @@ def diff_command(before: Path, after: Path, json: str | None) -> ExitCode:
         say(found.in_words())
         for one in found.changes:
             say(f"  {one.change.value}: {one.words}")
+        if found.warning:
+            say(f"Note: {found.warning}.")
     if found.of(Change.OPENED) or found.of(Change.WORSE):
         return ExitCode.FOUND
     return ExitCode.INCONCLUSIVE if found.of(Change.UNKNOWN) else ExitCode.DONE

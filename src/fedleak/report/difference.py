@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from fedleak.core.defended import Aim, Fate, aim, fate
 from fedleak.core.finding import Finding, Mode
-from fedleak.core.report import Report
+from fedleak.core.report import FILE_DIGEST, Report
 from fedleak.report.cases import worst_leak
 from fedleak.report.numbers import percent
 from fedleak.report.wording import owned, share_learned, who
@@ -61,6 +61,7 @@ class Changed:
 @dataclass(frozen=True)
 class Difference:
     changes: tuple[Changed, ...]  # the gravest first
+    warning: str = ""  # that two tables are compared, where that is seen
 
     def of(self, change: Change) -> tuple[Changed, ...]:
         return tuple(one for one in self.changes if one.change is change)
@@ -71,7 +72,8 @@ class Difference:
 
     def to_json(self) -> dict[str, object]:
         counts = {change.value: len(self.of(change)) for change in Change}
-        return {"schema_version": 1, "counts": counts, "changes": [one.to_json() for one in self.changes]}
+        changes = [one.to_json() for one in self.changes]
+        return {"schema_version": 1, "counts": counts, "changes": changes, "warning": self.warning or None}
 
 
 def difference(before: Report, after: Report) -> Difference:
@@ -80,7 +82,15 @@ def difference(before: Report, after: Report) -> Difference:
     leaking = [key for asked in (old, new) for key, found in asked.items() if any(f.is_shown for f in found)]
     found = [_changed(key, old.get(key, []), new.get(key, [])) for key in dict.fromkeys(leaking)]
     order = list(Change)
-    return Difference(tuple(sorted(found, key=lambda one: order.index(one.change))))
+    return Difference(tuple(sorted(found, key=lambda one: order.index(one.change))), _other_table(before, after))
+
+
+def _other_table(before: Report, after: Report) -> str:
+    """By the file, where both name one: columns and rows that are left out of it are a change to compare."""
+    old, new = (report.environment.get(FILE_DIGEST) for report in (before, after))
+    if old is None or new is None or old == new:
+        return ""
+    return "the two audits read different files: parties and columns of one name may be others"
 
 
 def _asked(findings: Sequence[Finding]) -> dict[Question, list[Finding]]:

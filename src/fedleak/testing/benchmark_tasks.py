@@ -70,7 +70,10 @@ def situation(task: BenchmarkTask) -> Situation:
 def write_views(folder: Path) -> dict[str, str]:
     """One folder a task; the SHA-256 of each, over its files in order, or why there is none: a package is missing."""
     found = {}
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"FOLDER must be one that can be written; got {folder} ({error.strerror})") from error
     for task in TASKS:
         try:
             save_view(situation(task).view(), folder / task.name, overwrite=True)
