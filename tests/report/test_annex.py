@@ -41,7 +41,7 @@ def of_labels(outcome: Outcome):
         (Outcome.NO_LEAK, "Not shown: 1 attempt measured, without a leak. Other attacks may."),
         (
             Outcome.NOT_IDENTIFIABLE,
-            "Not shown: 0 attempts measured, without a leak; in 1 several answers fit what was seen, and nothing was",
+            "Not measured: in 1 attempt several answers fit what was seen. Other attacks may tell.",
         ),
         (Outcome.UNDETERMINED, "Not known: of 1 attempt none shows it, and not all gave an answer."),
         (Outcome.ERRORED, "Not known: of 1 attempt none shows it, and not all gave an answer."),
@@ -50,6 +50,13 @@ def of_labels(outcome: Outcome):
 )
 def test_what_is_not_known_is_never_a_no(outcome, words):
     assert words in answer(annex(of_labels(outcome)), Risk.INFERENCE)
+
+
+def test_what_was_not_tried_stands_with_its_reason():
+    skipped = replace(of_labels(Outcome.SKIPPED).findings[0], why="it takes a partner who breaks the protocol")
+    text = annex(replace(sample_report(), findings=(skipped, skipped)))
+    assert "## What was not tried\n\n- 2 attempts: it takes a partner who breaks the protocol\n" in text
+    assert "What was not tried" not in annex(of_labels(Outcome.NO_LEAK))
 
 
 def test_an_interrupted_audit_answers_nothing_with_no():

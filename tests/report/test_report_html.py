@@ -330,3 +330,14 @@ def test_text_has_enough_contrast_in_both_schemes(scheme: int) -> None:
     for text, ground in pairs:
         darker, lighter = sorted((luminance(colours[text]), luminance(colours[ground])))
         assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (text, ground)
+
+
+def test_the_only_column_of_a_leak_is_not_said_not_to_leak() -> None:
+    """Labels are decided by their ranking, not column by column."""
+    found = next(one for one in sample_report().findings if one.columns)
+    label = replace(found.columns[0], column="label", leaks=False)
+    told = page_of(only(replace(found, columns=(label,)))).text
+    assert "1 column of the secret, one by one" in told
+    assert f"{label.n} yes" in told
+    clean = replace(found, columns=(label,), outcome=Outcome.NO_LEAK, severity=Severity.NONE)
+    assert f"{label.n} no" in page_of(only(clean)).text

@@ -7,6 +7,7 @@ of the law: that is not a scanner's to say.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from fedleak.core.conclusion import ANSWERED, MEASURED
@@ -28,8 +29,9 @@ TOLD = ("fedleak", "commit", "time", "seed", "cipher", "key_bits")  # of the env
 
 
 def annex(report: Report) -> str:
-    parts = (_head(report), _questions(report), _leaks(report), _measures(report), _open(report), _limits())
-    return "\n".join(line for part in parts for line in (*part, ""))
+    sections = (_head, _questions, _leaks, _measures, _open, _not_tried)
+    parts = [*(list(section(report)) for section in sections), list(_limits())]
+    return "\n".join(line for part in parts if part for line in (*part, ""))
 
 
 def _plain(text: object) -> str:
@@ -81,8 +83,11 @@ def _answer(findings: Sequence[Finding], report: Report) -> str:
     if not report.interrupted and all(finding.outcome in ANSWERED for finding in tried):
         n_measured = sum(finding.outcome in MEASURED for finding in tried)
         n_fit = len(tried) - n_measured
-        several = f"; in {n_fit} several answers fit what was seen, and nothing was measured" if n_fit else ""
-        return f"Not shown: {count(n_measured, 'attempt')} measured, without a leak{several}. Other attacks may."
+        several = f"in {n_fit if n_measured else count(n_fit, 'attempt')} several answers fit what was seen"
+        if not n_measured:
+            return f"Not measured: {several}. Other attacks may tell."
+        further = f"; {several}, and nothing was measured" if n_fit else ""
+        return f"Not shown: {count(n_measured, 'attempt')} measured, without a leak{further}. Other attacks may."
     return f"Not known: of {count(len(tried), 'attempt')} none shows it, and not all gave an answer."
 
 
@@ -133,6 +138,16 @@ def _open(report: Report) -> Iterator[str]:
     yield from (f"- {_plain(clause)}" for clause in missing)
     if not missing:
         yield "Every question that was asked has an answer."
+
+
+def _not_tried(report: Report) -> Iterator[str]:
+    """Who breaks the rules, for one, where all partners were declared to keep them."""
+    skipped = [one for one in report.findings if one.defense is None and one.outcome is Outcome.SKIPPED]
+    reasons = Counter(one.why for one in skipped)
+    if reasons:
+        yield "## What was not tried"
+        yield ""
+    yield from (f"- {count(number, 'attempt')}: {_plain(why)}" for why, number in reasons.most_common())
 
 
 def _limits() -> Iterator[str]:
