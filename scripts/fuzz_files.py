@@ -100,6 +100,11 @@ def _kind(seed: Path) -> str:
     return re.split("[-.]", seed.name)[0]
 
 
+class TooLong(BaseException):
+    """Not an Exception, and no OSError as TimeoutError is: a reader that takes those for a file's fault, or a planner
+    for an attack's, must not take this one."""
+
+
 @dataclass(frozen=True)
 class Fault:
     seed: str
@@ -199,7 +204,7 @@ def _begin(memory_bytes: int) -> None:
 
 
 def _too_long(*_: object) -> None:
-    raise TimeoutError(f"longer than {SECONDS_A_FILE} s")
+    raise TooLong(f"longer than {SECONDS_A_FILE} s")
 
 
 def block(job: tuple[Path, int, int]) -> tuple[Counter[str], list[Fault], int]:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fedleak.core.whole.randomness import RunKey
+from fedleak.report.finding_journal import JOURNAL
 
 KEY = str(RunKey.published(0))
 FEDLEAK = (sys.executable, "-m", "fedleak")
@@ -38,6 +39,7 @@ class Place:
         undisturbed.communicate()
         self.seconds = time.monotonic() - began  # of the work itself, imports aside
         self.wanted = comparable(folder / "undisturbed")
+        self.journal = (folder / "undisturbed" / JOURNAL).read_bytes()
 
     def command(self, out: str, *more: str) -> list[str]:
         return [*FEDLEAK, "audit", "scenario.toml", "--out", out, "--repeats", "2", "--run-key", KEY, *more]
@@ -67,7 +69,7 @@ class Place:
 
     def after_lines(self, out: str, n_lines: int) -> None:
         """Wait until the journal has so many lines."""
-        journal = self.folder / out / "journal.jsonl"
+        journal = self.folder / out / JOURNAL
         until = time.monotonic() + 120
         while time.monotonic() < until and (not journal.exists() or journal.read_bytes().count(b"\n") < n_lines):
             time.sleep(0.01)
@@ -117,6 +119,11 @@ def limited(limit: str) -> Injection:
         return done.returncode, done.stderr
 
     return inject
+
+
+def without_room_for_the_page(place: Place, out: str) -> tuple[int, str]:
+    """The journal fits, with what times may add to it; the page, several times its size, does not."""
+    return limited(f"ulimit -f {len(place.journal) // 512 + 4}")(place, out)
 
 
 def on_small_disk(kilobytes: int, n_lines: int | None) -> Injection:
@@ -174,7 +181,8 @@ FAULTS: dict[str, tuple[str, tuple[int, ...], Injection]] = {
     "disk full late": ("file system of 8 MB, filled up after four lines of the journal", (3,), on_small_disk(8000, 4)),
     "output to a full device": ("standard output is /dev/full", (3,), output_to("/dev/full")),
     "output closed": ("standard output is a pipe that nobody reads", (141,), into_closed_pipe),
-    "files too large": ("ulimit -f 40 (blocks of 512 bytes)", (3,), limited("ulimit -f 40")),
+    "files too large": ("ulimit -f 24 (blocks of 512 bytes), too few for the journal", (3,), limited("ulimit -f 24")),
+    "page too large": ("ulimit -f with 2 KB more than the journal takes", (3,), without_room_for_the_page),
     "too few descriptors": ("ulimit -n 24", (0, 3), limited("ulimit -n 24")),
     "too little memory": ("ulimit -v 600000 (KB)", (0, 3), limited("ulimit -v 600000")),
     "two audits in one folder": ("a second audit with the same --out", (2,), beside_another),

@@ -55,6 +55,17 @@ def test_a_second_audit_of_one_folder_is_refused_in_one_line(place):
     assert faults.comparable(place.folder / "shared") == place.wanted
 
 
+def test_a_page_without_room_is_a_failure_and_no_wrong_usage(place):
+    code, said = injected_faults.without_room_for_the_page(place, "small")
+    assert code == 3
+    last = said.splitlines()[-1]
+    assert last.startswith("fedleak: small/report.html could not be written: File too large.")
+    assert last.endswith("go on with: fedleak audit --resume small")
+    assert faults.readable(place, "small") == "8 of 8 findings"
+    assert faults.lost(place, "small") == "nothing"
+    assert faults.left(place, "small") == "nothing"
+
+
 def test_a_report_is_never_beside_newer_transcripts(place):
     """The one of before goes when the next audit begins, and so do transcripts that it does not write anew."""
     folder = place.folder / "again"

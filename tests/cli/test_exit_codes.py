@@ -15,7 +15,8 @@ import fedleak as fedleak_package
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.cli import main
-from fedleak.cli.audit import conclude, warn_of_short_key
+from fedleak.cli.audit import conclude
+from fedleak.cli.key_warning import warn_of_short_key
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.errors import ExitCode
 from fedleak.core.finding import Finding, Mode, Outcome, Severity, Theory
@@ -169,6 +170,28 @@ def test_a_key_that_can_be_broken_is_told(line, warns, capsys):
     scenario = parse_scenario(changed(('cipher = "sealed"', f'cipher = "paillier"\n{line}')))
     warn_of_short_key(scenario.settings)
     assert ("keys below 2048 bits can be broken" in capsys.readouterr().err) is warns
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_what_is_closed_leads_nowhere_and_no_file_takes_its_place(closed, tmp_path):
+    """The first file that is opened would be descriptor 1 or 2, and hold what is printed."""
+    for arguments, code in ((("check", "--json", "found.json"), 0), (("list", "nothing"), 2), (("--help",), 0)):
+        done = subprocess.run(
+            ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "fedleak", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        assert "internal error" not in done.stdout + done.stderr
+    assert json.loads((tmp_path / "found.json").read_text())["attacks"]
+
+
+def test_an_error_is_one_line_whatever_a_name_holds(monkeypatch, capsys):
+    assert code_of(monkeypatch, "report", "no such\nfedleak: all is well") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(r"fedleak: no such\nfedleak: all is well must be a report")
 
 
 def ended_process(arguments: tuple[str, ...], stdout: int, **variables: str) -> subprocess.CompletedProcess[str]:

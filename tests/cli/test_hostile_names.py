@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fedleak.auditing.scenario_file import load_scenario
 from fedleak.cli.console import plain_console
 from fedleak.cli.main import app
 from fedleak.core.visible_text import MAX_NAME_CHARS, visible, visible_json, visible_name
@@ -61,6 +62,18 @@ def test_every_text_of_a_console_is_made_visible(capsys):
     plain_console().print(grid)
     plain_console().print(HOSTILE)
     assert not OBEYED & set(capsys.readouterr().out)
+
+
+def test_a_drafted_scenario_shows_them_and_reads_the_same(tmp_path):
+    """Columns of a stranger's table; raw, an escape code in a remark was no TOML either."""
+    mine, partner = "income\x1b[31m", "age\u202e\U000e0041[/red]"
+    lines = [f"{mine},{partner},sick", *(f"{i % 7},{i * 3 % 11},{i % 2}" for i in range(40))]
+    (tmp_path / "people.csv").write_text("\n".join(lines), encoding="utf-8")
+    out = tmp_path / "scenario.toml"
+    words = ["init", str(tmp_path / "people.csv"), "--target", "sick", "--mine", mine, "--partner", partner]
+    done = CliRunner().invoke(app, [*words, "--out", str(out)], catch_exceptions=False)
+    assert not {"\x1b", "\u202e", "\U000e0041"} & set(done.output + out.read_text(encoding="utf-8"))
+    assert [party.columns for party in load_scenario(out).parties] == [(mine,), (partner,)]
 
 
 @pytest.mark.parametrize("text", ["Zürich 東京 – naïve", "a\n\tb", "\U0001f600"])

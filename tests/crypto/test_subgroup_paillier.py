@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import phe
@@ -88,8 +89,10 @@ def test_a_run_has_the_gradients_of_the_ideal_cipher_and_its_report_the_assumpti
         np.testing.assert_array_equal(one, two)
     facts = real.transcript.facts
     chosen = federation.with_settings(cipher="paillier-subgroup")
-    (told,) = assumptions(chosen.settings, facts)
+    told, too_short = assumptions(chosen.settings, facts)
     assert "partial discrete logarithm" in told
+    assert "keys have 1024 bits: keys below 2048 bits can be broken" in too_short
+    assert assumptions(chosen.settings, replace(facts, key_bits=2048)) == (told,)
     assert assumptions(settings, facts) == ()
     on_shares = chosen.with_settings(gradients="secret-shared")
     assert assumptions(on_shares.settings, facts) == (), "no ciphertexts, nothing assumed of them"

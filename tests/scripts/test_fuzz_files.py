@@ -7,6 +7,7 @@ import signal
 import pytest
 
 import fuzz_files
+from fedleak.core.errors import FileFormatError
 
 N_MUTANTS = 15  # of each seed
 
@@ -29,6 +30,20 @@ def test_a_reader_that_breaks_is_noticed(monkeypatch):
     counted, faults, _ = fuzz_files.block((seed, 0, 3))
     assert counted == {"fault": 3}
     assert "IndexError" in faults[0].what
+
+
+def test_a_hang_is_noticed_where_a_reader_takes_any_error_for_the_files_fault(monkeypatch, tmp_path):
+    """As readers of archives and the planner do; so hangs in them passed for files that were refused."""
+
+    def patient(_):
+        try:
+            fuzz_files._too_long()
+        except Exception as error:
+            raise FileFormatError("no such thing") from error
+
+    monkeypatch.setitem(fuzz_files.READERS, "table", patient)
+    seed = next(path for path in fuzz_files.seeds() if path.name.startswith("table"))
+    assert "TooLong" in fuzz_files.tried(seed, 0, tmp_path)
 
 
 def test_a_mutant_follows_from_its_number(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -53,6 +54,19 @@ def test_covers_count_by_trying_all_labelings():
         separable += found.status == 0
     assert separable / 2**7 == pytest.approx(separable_share(3, 7))
     assert [separable_share(d, 2 * d) for d in (20, 500, 600)] == pytest.approx([0.5, 0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("d", "s"), [(0, 5), (1, 9), (4, 9), (5, 9), (8, 9), (9, 9), (30, 200), (180, 200), (90, 1500)]
+)
+def test_covers_count_is_the_sum_of_binomials(d, s):
+    assert separable_share(d, s) == pytest.approx(float(sum(comb(s - 1, k) for k in range(d)) * 2 / 2**s), rel=1e-9)
+
+
+@pytest.mark.parametrize(("d", "s"), [(10, 2**40), (10**6, 2**63 - 1), (10**6, 10**7), (999_000, 10**6)])
+def test_covers_count_of_any_size_takes_a_moment(d, s):
+    """Exact integers of 2^40 bits took forever, and ``check`` with them."""
+    assert separable_share(d, s) == pytest.approx(float(d > s / 2))
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.9])

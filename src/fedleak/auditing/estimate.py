@@ -12,6 +12,7 @@ from fedleak.auditing.planner import PlannedRun, under_ideal_cipher
 from fedleak.core.facts import Facts
 from fedleak.core.whole.federation import Federation, Settings
 from fedleak.crypto import CIPHERS
+from fedleak.crypto.cipher import short_key
 from fedleak.crypto.cipher_speed import CipherSpeed, Clock, Operations, measured_speed
 from fedleak.protocols import PROTOCOLS
 from fedleak.protocols.cost_model import operations
@@ -88,12 +89,13 @@ def configured(planned: PlannedRun, size: Size = AS_PLANNED) -> Federation:
 
 
 def assumptions(settings: Settings, facts: Facts) -> tuple[str, ...]:
-    """Those beyond the usual on which the run's ciphertexts rest, where it makes any."""
-    cipher, done = getattr(settings, "cipher", None), operations(settings, facts)
-    if cipher is None or done == NOTHING:
+    """Those beyond the usual on which the run's ciphertexts rest, where it makes any; a captured run's settings name no
+    cipher, its facts may."""
+    cipher = getattr(settings, "cipher", None)
+    if cipher is not None and operations(settings, facts) == NOTHING:
         return ()
-    assumed = CIPHERS.get(cipher).assumption
-    return (assumed,) if assumed else ()
+    assumed = CIPHERS.get(cipher).assumption if cipher else ""
+    return tuple(words for words in (assumed, "" if cipher == IDEAL else short_key(facts.key_bits)) if words)
 
 
 def measured_speeds(runs: Sequence[PlannedRun], clock: Clock = time.perf_counter) -> Speeds:

@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from fedleak.auditing.scenario import AdversarySpec, PartitionSpec, PartySpec, Scenario
 from fedleak.auditing.scenario_file import scenario_json
+from fedleak.core.visible_text import is_seen, visible
 from fedleak.data.spec import DataSpec
 from fedleak.protocols import PROTOCOLS
 from fedleak.schema.codec_containers import as_object
@@ -65,12 +66,18 @@ def _meaning(row: Row) -> str:
 
 
 def _comment(text: str) -> Iterator[str]:
-    for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
+    for line in wrap(visible(text), WIDTH, break_long_words=False, break_on_hyphens=False):
         yield f"# {line}"
 
 
 def toml_value(value: object) -> str:
-    """JSON's texts, numbers and lists are TOML's, but for a sign that TOML wants escaped."""
+    """JSON's texts, numbers and lists are TOML's. Signs that are obeyed or not seen are escapes, as everywhere."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{key} = {toml_value(item)}' for key, item in value.items() if item is not None)} }}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "".join(map(_escaped, json.dumps(value, ensure_ascii=False)))
+
+
+def _escaped(character: str) -> str:
+    if is_seen(character) or "\ud800" <= character <= "\udfff":  # half of a pair is no text in TOML either
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

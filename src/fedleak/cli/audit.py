@@ -16,14 +16,13 @@ from fedleak.auditing.runner import TIME_SPENT
 from fedleak.auditing.served_file import drafted_model
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
+from fedleak.cli.key_warning import warn_of_short_key
 from fedleak.cli.output import check_json_target, say, write_json
 from fedleak.cli.signals import exit_code
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.finding import Outcome, Severity
 from fedleak.core.report import Report
-from fedleak.core.whole.federation import Settings
 from fedleak.core.whole.randomness import RunKey
-from fedleak.crypto.cipher import DEFAULT_KEY_BITS
 from fedleak.data.sources.catalogue import SUFFIXES
 from fedleak.door.audit_folder import DRAFTED
 from fedleak.door.audits import carry_out
@@ -32,7 +31,7 @@ from fedleak.door.reports import PAGE, REPORT
 from fedleak.models.model_files import is_model_file
 from fedleak.report import json_format
 from fedleak.report.brief import print_brief
-from fedleak.report.finding_journal import JOURNAL, Order, recall
+from fedleak.report.finding_journal import JOURNAL, Order, not_written, recall
 from fedleak.report.terminal import print_report
 from fedleak.storage.file_writing import write_text
 from fedleak.trial.blas_memory import settle_blas_memory
@@ -172,17 +171,25 @@ def audit_command(order: Order, out: Path, told: Telling, key: RunKey | None, *,
         )
     held = _held(order, captured=isinstance(wanted, GivenCapture))
     _deliver(carried.report, out, told, held)
-    if draft is not None and told.json != "-":
-        write_text(out / DRAFTED, draft_text(_as_audited(draft, carried.order), out))
-        say(f"Its scenario, to change and audit again: {out / DRAFTED}")
     if carried.failed is not None:
         raise carried.failed
+    if draft is not None and told.json != "-":
+        _keep_draft(_as_audited(draft, carried.order), out)
     if carried.interrupted is not None:
         say(f"fedleak: interrupted; the findings so far are in the report; {_go_on(out)}", err=True)
         return exit_code(carried.interrupted)
     if carried.is_late:
         say(f"fedleak: {TIME_SPENT}, and not everything was tried; {_go_on(out)}", err=True)
     return conclude(carried.report, None if told.fail_on == "never" else Severity[told.fail_on.upper()])
+
+
+def _keep_draft(draft: Draft, out: Path) -> None:
+    path = out / DRAFTED
+    try:
+        write_text(path, draft_text(draft, out))
+    except InputError as error:
+        raise not_written(path, error.__cause__ or error) from error
+    say(f"Its scenario, to change and audit again: {path}")
 
 
 def _as_audited(draft: Draft, order: Order) -> Draft:
@@ -208,22 +215,13 @@ def conclude(report: Report, fail_on: Severity | None) -> ExitCode:
     return ExitCode.INCONCLUSIVE
 
 
-def warn_of_short_key(settings: Settings) -> None:
-    bits = getattr(settings, "key_bits", DEFAULT_KEY_BITS)
-    if getattr(settings, "cipher", "").startswith("paillier") and bits < DEFAULT_KEY_BITS:
-        say(
-            f"fedleak: key_bits is {bits}: keys below {DEFAULT_KEY_BITS} bits can be broken, "
-            "so what the report says holds for longer ones only",
-            err=True,
-        )
-
-
 def _deliver(report: Report, out: Path, told: Telling, held: str) -> None:
     if told.json is not None:
         write_json(json_format.to_json(report), told.json, private=True)
     if told.json != "-":
         (print_report if told.verbose else print_brief)(report, plain_console())
-        say(f"\nReport: {out / PAGE} (and {REPORT})")
+        kept = [out / name for name in (PAGE, REPORT) if (out / name).exists()]  # a disk may have no room for them
+        say(f"\nReport: {kept[0]}" + "".join(f" (and {other.name})" for other in kept[1:]) if kept else "")
         say(f"This folder holds {held}: keep it as you keep the data")
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from fedleak.auditing.advisor import THAT_CLOSES
 from fedleak.auditing.frames import FrameOptions
+from fedleak.cli.key_warning import warn_of_short_key
 from fedleak.cli.output import say, write_json
 from fedleak.core.adversary import Secret
 from fedleak.core.attack import Verdict
@@ -41,7 +42,9 @@ NARROW, WIDE = 80, 110
 
 
 def check_command(scenario: Path | None, json: str | None, verbose: bool) -> None:
-    found = checked(given(scenario, FrameOptions()))
+    wanted = given(scenario, FrameOptions())
+    warn_of_short_key(wanted.scenario.settings)
+    found = checked(wanted)
     if json is not None:
         write_json(found.to_json(), json)
     if json != "-":

@@ -12,7 +12,7 @@ import click
 from fedleak.cli.audit_call import audit
 from fedleak.cli.capture import capture
 from fedleak.cli.kept_reports import diff, ledger, report
-from fedleak.cli.output import told
+from fedleak.cli.output import lead_nowhere, told
 from fedleak.cli.shared_options import PATH, about_a_table, json_option, verbose_option
 from fedleak.cli.signals import listen
 from fedleak.cli.spelt_out import spell_out
@@ -264,6 +264,7 @@ def inspect(transcript: Path, truth: Path | None, json: str | None) -> None:
 def run() -> None:
     """Run a command; every error is one line and an exit code."""
     try:
+        lead_nowhere()
         listen()
         spell_out()
         code = _run(sys.argv[1:])

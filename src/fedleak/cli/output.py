@@ -54,11 +54,16 @@ def told(error: BaseException) -> ExitCode:
     if isinstance(error, BrokenPipeError):
         return ExitCode.UNHEARD
     with suppress(OSError):  # nobody listens there either
-        say(f"fedleak: {_words(error)}", err=True)
+        say(f"fedleak: {unbroken(_words(error))}", err=True)
         show_traceback(error)
     if isinstance(error, KeyboardInterrupt):
         return exit_code(error)
     return error.exit_code if isinstance(error, FedleakError) else ExitCode.FAILED
+
+
+def unbroken(text: str) -> str:
+    """One line, whatever is in a name: a line break could forge another one."""
+    return text.replace("\n", "\\n")
 
 
 def _words(error: BaseException) -> str:
@@ -69,6 +74,19 @@ def _words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in OF_THE_OUTPUT:
         return f"the output could not be written: {error.strerror}"
     return f"internal error: {in_one_line(error)} (set {WANTS_TRACEBACK}=1 to see where)"
+
+
+def lead_nowhere() -> None:
+    """Inputs and outputs that whoever started us has closed. Otherwise the next file that is opened would take such a
+    number, and what is printed would be written into it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
 
 
 def _close_output() -> None:

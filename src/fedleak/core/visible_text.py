@@ -38,19 +38,19 @@ def visible_json(text: str) -> str:
     return "".join(character if character in KEPT else _in_json(character) for character in text)
 
 
-def _is_unseen(character: str) -> bool:
-    return unicodedata.category(character) in UNSEEN
+def is_seen(character: str) -> bool:
+    return unicodedata.category(character) not in UNSEEN
 
 
 def _shown(character: str) -> str:
-    if not _is_unseen(character):
+    if is_seen(character):
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _in_json(character: str) -> str:
-    if not _is_unseen(character) or unicodedata.category(character) == "Cs":  # half of a pair is no text in JSON either
+    if is_seen(character) or unicodedata.category(character) == "Cs":  # half of a pair is no text in JSON either
         return character
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))

@@ -190,6 +190,16 @@ class Cipher(ABC):
         """A fresh key whose modulus has exactly ``key_bits`` bits; the randomness is the operating system's."""
 
 
+def short_key(key_bits: int | None) -> str:
+    """What keys of that length are worth, where it is too little; empty otherwise."""
+    if key_bits is None or key_bits >= DEFAULT_KEY_BITS:
+        return ""
+    return (
+        f"its keys have {key_bits} bits: keys below {DEFAULT_KEY_BITS} bits can be broken, so what is said here holds "
+        "for longer ones only"
+    )
+
+
 def check_key_bits(key_bits: int, *, allow_small_keys: bool) -> None:
     smallest = MIN_SMALL_KEY_BITS if allow_small_keys else MIN_KEY_BITS
     if key_bits % 2 or not smallest <= key_bits <= MAX_KEY_BITS:

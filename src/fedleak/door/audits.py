@@ -25,7 +25,7 @@ from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given
 from fedleak.door.reports import PAGE, REPORT
 from fedleak.door.withheld_keys import WithheldKeys
 from fedleak.report import html, json_format
-from fedleak.report.finding_journal import JOURNAL, Journal, Order, began, recall
+from fedleak.report.finding_journal import JOURNAL, Journal, Order, began, not_written, recall
 from fedleak.storage.capture_and_truth import DiskSink
 from fedleak.trial.conversation import Limits
 from fedleak.trial.progress import Progress, Silent
@@ -252,13 +252,15 @@ def _ended(audit: Audit) -> _Ended:
 
 
 def _written(carried: Carried, out: Path) -> Carried:
-    """A report that cannot be written is still told: what it is made of is in the journal."""
-    try:
-        html.write(carried.report, out / PAGE)
-        json_format.write(carried.report, out / REPORT)
-    except InputError as error:
-        return replace(carried, failed=carried.failed or error)
-    return carried
+    """A report that cannot be written is still told: what it is made of is in the journal. Each by itself: there may
+    be room for the smaller one."""
+    failed = carried.failed
+    for path, write in ((out / PAGE, html.write), (out / REPORT, json_format.write)):
+        try:
+            write(carried.report, path)
+        except InputError as error:
+            failed = failed or not_written(path, error.__cause__ or error)
+    return replace(carried, failed=failed)
 
 
 class Told(Progress):

@@ -203,10 +203,7 @@ class Journal(Kept):
         try:
             self._append(entry)
         except OSError as error:
-            raise RunError(
-                f"{self._path} could not be written: {error.strerror or error}. What was found until then is kept: "
-                f"make room, then go on with: fedleak audit --resume {self._path.parent}"
-            ) from error
+            raise not_written(self._path, error) from error
 
     def _append(self, entry: Began | Found | Ran) -> None:
         """Whole or not at all; on the disk before anything else is tried."""
@@ -229,6 +226,15 @@ class Journal(Kept):
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def not_written(path: Path, error: BaseException) -> RunError:
+    """A file of the audit's folder, once the work has begun: no usage was wrong, and the journal has what was found."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return RunError(
+        f"{path} could not be written: {reason or error}. What was found until then is kept: "
+        f"make room, then go on with: fedleak audit --resume {path.parent}"
+    )
 
 
 @contextmanager

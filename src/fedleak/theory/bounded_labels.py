@@ -15,7 +15,7 @@ probability 2^(1 - s) sum_{k < d} C(s - 1, k), one half at s = 2 d.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import comb, erf, sqrt
+from math import erf, exp, lgamma, log, sqrt
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from fedleak.theory.label_signs import first_score_bound, growth
 from fedleak.theory.residual_equations import batch_within_columns
 from fedleak.theory.sigmoid_approximations import never_silent
 
+SMALLEST = 1e-18  # of a sum: what adds nothing to a float any more
+
 
 def chance_accuracy(n_columns: int, n_rows: int) -> float:
     """Phi(sqrt(d / (s - d))): of signs of the smallest-norm residuals, for labels unrelated to the columns."""
@@ -39,11 +41,20 @@ def chance_accuracy(n_columns: int, n_rows: int) -> float:
 
 def separable_share(n_columns: int, n_rows: int) -> float:
     """Cover 1965, theorem 1: the share of all labelings that a hyperplane through zero separates, rows in general
-    position."""
-    if n_columns >= n_rows:
-        return 1.0
-    ways = sum(comb(n_rows - 1, k) for k in range(n_columns))
-    return float(ways * 2 / 2**n_rows) if n_rows < 1000 else float(ways / 2 ** (n_rows - 1))
+    position. 2^(1 - s) sum_{k < d} C(s - 1, k), from its largest term down: any size takes a moment."""
+    if n_columns >= n_rows or not n_columns:
+        return float(n_columns >= n_rows)
+    if 2 * n_columns > n_rows:  # C(s - 1, k) = C(s - 1, s - 1 - k), and all of them together are 2^(s - 1)
+        return 1 - separable_share(n_rows - n_columns, n_rows)
+    tosses, last = n_rows - 1, n_columns - 1
+    largest = lgamma(tosses + 1) - lgamma(last + 1) - lgamma(tosses - last + 1) - tosses * log(2)
+    total, term = 0.0, 1.0
+    for k in range(last, -1, -1):
+        total += term
+        term *= k / (tosses - k + 1)  # C(s - 1, k - 1) / C(s - 1, k)
+        if term < SMALLEST * total:
+            break
+    return exp(largest) * total
 
 
 def score_bound(learning_rate: float, first_score: float, max_row_norm: float, round_number: int) -> float:
