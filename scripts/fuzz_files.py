@@ -43,7 +43,8 @@ from fedleak.sweeps.store import Store
 TESTS = Path(__file__).parents[1] / "tests"
 SEEDS = TESTS / "fuzz_seeds"
 VIEW = TESTS / "storage" / "samples" / "version_1" / "view"
-SECONDS_A_FILE = 10
+SECONDS_A_FILE = 10  # of the processor, so that a busy machine makes no hang of a file
+WAITING_SECONDS = 600  # by the clock, for what waits and does not work
 MEMORY_BYTES = 1_000_000_000  # beyond what the process begins with
 PIECES = (
     b"\xff" * 8, b"\x00" * 8, b"-1", b"1e999", b"NaN", b"9" * 400, b"18446744073709551616", b'"', b"[" * 2000, b"{}",
@@ -180,7 +181,7 @@ def place_mutant(seed: Path, folder: Path, rng: Random) -> Path:
 def tried(seed: Path, number: int, folder: Path) -> str:
     """What came of one mutant: "read", "refused", or the traceback of a fault."""
     path = place_mutant(seed, folder, Random(f"{seed.name}/{number}"))
-    signal.alarm(SECONDS_A_FILE)
+    _give_seconds(SECONDS_A_FILE, WAITING_SECONDS)
     try:
         reader_of(seed)(path)
         return "read"
@@ -189,7 +190,7 @@ def tried(seed: Path, number: int, folder: Path) -> str:
     except BaseException as error:
         return "".join(traceback.format_exception(error)[-6:])
     finally:
-        signal.alarm(0)
+        _give_seconds(0, 0)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -197,14 +198,20 @@ def _begin(memory_bytes: int) -> None:
     warnings.simplefilter("ignore")
     for seed in seeds():  # what libraries take for themselves is not a file's
         reader_of(seed)(seed)
-    signal.signal(signal.SIGALRM, _too_long)
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, _too_long)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
+def _give_seconds(working: float, waiting: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, working)
+    signal.setitimer(signal.ITIMER_REAL, waiting)
+
+
 def _too_long(*_: object) -> None:
-    raise TooLong(f"longer than {SECONDS_A_FILE} s")
+    raise TooLong(f"longer than {SECONDS_A_FILE} s of work, or {WAITING_SECONDS} s of waiting")
 
 
 def block(job: tuple[Path, int, int]) -> tuple[Counter[str], list[Fault], int]:

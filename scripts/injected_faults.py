@@ -17,6 +17,7 @@ from fedleak.report.finding_journal import JOURNAL
 
 KEY = str(RunKey.published(0))
 FEDLEAK = (sys.executable, "-m", "fedleak")
+PATIENCE_SECONDS = 1800  # a machine may have ten times as much to do as it has cores, which is no fault of an audit
 # The small scenario of the tests; in place of its second adversary, what the first one tries.
 SMALL = (Path(__file__).parents[1] / "tests" / "small_scenario.toml").read_text(encoding="utf-8")
 SECOND = '[[adversary]]\nparties = ["bank"]\n'
@@ -53,7 +54,13 @@ class Place:
 
     def shell(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=300
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
         )
 
     def begun(self, out: str) -> subprocess.Popen[str]:
@@ -70,7 +77,7 @@ class Place:
     def after_lines(self, out: str, n_lines: int) -> None:
         """Wait until the journal has so many lines."""
         journal = self.folder / out / JOURNAL
-        until = time.monotonic() + 120
+        until = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until and (not journal.exists() or journal.read_bytes().count(b"\n") < n_lines):
             time.sleep(0.01)
 
@@ -105,7 +112,7 @@ def signalled(*signals: int, pause: float = 0.05) -> Injection:
         for number in signals:
             process.send_signal(number)
             time.sleep(pause)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
         return process.returncode, said
 
     return inject
@@ -166,7 +173,7 @@ def beside_another(place: Place, out: str) -> tuple[int, str]:
     first.send_signal(signal.SIGSTOP)  # or it might be done before the second has begun
     second = place.run(out)
     first.send_signal(signal.SIGCONT)
-    first.communicate(timeout=120)
+    first.communicate(timeout=PATIENCE_SECONDS)
     return second.returncode, second.stderr
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import signal
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +18,7 @@ N_MUTANTS = 15  # of each seed
 @pytest.mark.parametrize("seed", fuzz_files.seeds(), ids=lambda path: path.name)
 def test_a_seed_is_read_and_its_mutants_are_read_or_refused(seed, tmp_path, monkeypatch):
     fuzz_files.reader_of(seed)(seed)
-    monkeypatch.setattr(signal, "alarm", lambda seconds: None)
+    monkeypatch.setattr(fuzz_files, "_give_seconds", lambda working, waiting: None)
     found = [fuzz_files.tried(seed, number, tmp_path) for number in range(N_MUTANTS)]
     assert [what for what in found if what not in ("read", "refused")] == []
     assert "refused" in found
@@ -30,6 +33,24 @@ def test_a_reader_that_breaks_is_noticed(monkeypatch):
     counted, faults, _ = fuzz_files.block((seed, 0, 3))
     assert counted == {"fault": 3}
     assert "IndexError" in faults[0].what
+
+
+def test_a_reader_that_works_for_ever_is_ended():
+    """In a process of its own: signals of tests are the test runner's."""
+    code = (
+        "import signal, fuzz_files as f; from pathlib import Path; from tempfile import mkdtemp\n"
+        "def endless(_):\n    while True: pass\n"
+        "f.SECONDS_A_FILE = 0.2; f.READERS['table'] = endless\n"
+        "signal.signal(signal.SIGPROF, f._too_long)\n"
+        "seed = next(path for path in f.seeds() if path.name.startswith('table'))\n"
+        "print(f.tried(seed, 0, Path(mkdtemp())).splitlines()[-1])"
+    )
+    scripts = str(Path(fuzz_files.__file__).parent)
+    command = [sys.executable, "-c", code]
+    told = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": scripts}, capture_output=True, text=True, check=True
+    )
+    assert "TooLong" in told.stdout
 
 
 def test_a_hang_is_noticed_where_a_reader_takes_any_error_for_the_files_fault(monkeypatch, tmp_path):
