@@ -25,20 +25,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from fedleak.advising.kept_advice import read_advice
 from fedleak.auditing.planner import plan_check
 from fedleak.auditing.scenario_file import load_scenario
 from fedleak.cli.inspect import summary_of
 from fedleak.core.errors import FedleakError
 from fedleak.data.sources import load
 from fedleak.door.reports import load_report
-from fedleak.models.interpret import load_model
+from fedleak.models.model_files import read_model_file
 from fedleak.protocols.captured.gradient_file import captured_gradient
+from fedleak.protocols.captured.truth_file import read_truth
 from fedleak.report.json_format import loads
 from fedleak.storage.capture_and_truth import load_capture, load_truth
 from fedleak.storage.view_and_guess import load_view
 from fedleak.sweeps.grid import load_grid
 from fedleak.sweeps.queried import chosen_code
 from fedleak.sweeps.store import Store
+from fedleak.testing.benchmark_tasks import TASKS, read_entry
 
 TESTS = Path(__file__).parents[1] / "tests"
 SEEDS = TESTS / "fuzz_seeds"
@@ -68,6 +71,11 @@ def _viewed(path: Path) -> None:
         list(records)
 
 
+def _known(path: Path) -> None:
+    """What a captured run is checked against."""
+    read_truth(path, load_capture(SEEDS / "capture-shares"))
+
+
 def _swept(path: Path) -> None:
     store = Store(path)
     version = chosen_code(store, None)
@@ -79,12 +87,16 @@ def _swept(path: Path) -> None:
 
 # By how the name of a seed begins: what reads it.
 READERS: dict[str, Callable[[Path], object]] = {
-    "model": load_model,
+    "model": read_model_file,
+    "booster": read_model_file,
+    "advice": read_advice,
+    "entry": lambda path: read_entry(TASKS[0], path),
     "table": lambda path: load(str(path), folder=Path()),
     "report": load_report,
     "journal": load_report,
     "capture": _inspected,
     "truth": load_truth,
+    "known": _known,
     "scenario": _checked,
     "view": _viewed,
     "gradient": captured_gradient,

@@ -93,6 +93,13 @@ def test_what_is_written_can_be_loaded_again(tmp_path) -> None:
     assert "beside the data" in found.environment["attacks"]
 
 
+def test_a_folder_where_a_report_is_to_be_is_told_before_the_work(tmp_path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(InputError, match=r"out must be a folder that can be written; got .*report\.html"):
+        fedleak.audit(CONTROL, out=tmp_path, repeats=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
 def test_a_report_is_a_frame_a_line_and_a_small_table(report) -> None:
     table = report.to_frame()
     assert list(table.columns) == list(report.columns)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from fedleak.core.errors import FileFormatError, InputError, UnreadableModelError
 from fedleak.models.boosted_model import BoostedModel
 from fedleak.models.convert import convert
-from fedleak.models.model_files import read_model_file
+from fedleak.models.model_files import is_model_file, read_model_file
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.xgboost_model import from_xgboost, last_below
 
@@ -129,6 +131,32 @@ def test_damaged_and_strange_files_are_one_line(content, because, tmp_path):
         read_model_file(path)
     assert str(path) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_name_in_a_file_makes_no_second_line(tmp_path):
+    path = tmp_path / "model.json"
+    learner = {"objective": {"name": "x"}, "gradient_booster": {"name": "gb\nfedleak: all is well\x1b[2J"}}
+    path.write_text(json.dumps({"learner": learner}))
+    with pytest.raises(UnreadableModelError, match="must be gbtree") as raised:
+        read_model_file(path)
+    assert str(raised.value).isprintable()
+
+
+def test_a_small_file_takes_little_memory():
+    """Asked for the bound, a gigabyte, Python sets it aside: that failed wherever memory was limited."""
+    tracemalloc.start()
+    try:
+        read_model_file(LIGHTGBM_FILES / "binary.txt")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_pipe_is_not_waited_for_and_not_emptied(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert not is_model_file(tmp_path / "pipe")
+    with pytest.raises(FileFormatError, match="regular file"):
+        read_model_file(tmp_path / "pipe")
 
 
 def test_a_tree_that_points_outside_is_refused(tmp_path):

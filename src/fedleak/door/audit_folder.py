@@ -41,13 +41,20 @@ def remove_reports(out: Path) -> None:
     To be called by who holds the journal: nobody else is writing here.
     """
     for name in (REPORT, PAGE, DRAFTED):
-        (out / name).unlink(missing_ok=True)
+        _remove(out / name)
         stem, _, ending = name.partition(".")
         for half in out.glob(f".{stem}.*.partial.{ending}"):
             half.unlink(missing_ok=True)
     for suffix in ("partial", "replaced"):
         for half in (out / TRANSCRIPTS).glob(f".*.{suffix}"):
             shutil.rmtree(half, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:  # a folder of that name
+        raise InputError(f"out must be a folder that can be written; got {path} ({error.strerror})") from error
 
 
 def remove_transcripts(out: Path) -> None:
