@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fedleak.core.whole.randomness import RunKey
+from fedleak.door.reports import PAGE, REPORT
 from fedleak.report.finding_journal import JOURNAL
 
 KEY = str(RunKey.published(0))
@@ -129,8 +131,13 @@ def limited(limit: str) -> Injection:
 
 
 def without_room_for_the_page(place: Place, out: str) -> tuple[int, str]:
-    """The journal fits, with what times may add to it; the page, several times its size, does not."""
-    return limited(f"ulimit -f {len(place.journal) // 512 + 4}")(place, out)
+    """The work is done and in the journal; what is left is to write the page, which is larger, as transcripts are."""
+    shutil.copytree(place.folder / "undisturbed", place.folder / out)
+    for name in (REPORT, PAGE):
+        (place.folder / out / name).unlink()
+    limit = f'ulimit -f {len(place.journal) // 512 + 4}; exec "$@"'
+    done = place.shell(["sh", "-c", limit, "sh", *FEDLEAK, "audit", "--resume", out])
+    return done.returncode, done.stderr
 
 
 def on_small_disk(kilobytes: int, n_lines: int | None) -> Injection:
@@ -189,7 +196,11 @@ FAULTS: dict[str, tuple[str, tuple[int, ...], Injection]] = {
     "output to a full device": ("standard output is /dev/full", (3,), output_to("/dev/full")),
     "output closed": ("standard output is a pipe that nobody reads", (141,), into_closed_pipe),
     "files too large": ("ulimit -f 24 (blocks of 512 bytes), too few for the journal", (3,), limited("ulimit -f 24")),
-    "page too large": ("ulimit -f with 2 KB more than the journal takes", (3,), without_room_for_the_page),
+    "page too large": (
+        "a finished journal resumed under ulimit -f, 2 KB more than it takes",
+        (3,),
+        without_room_for_the_page,
+    ),
     "too few descriptors": ("ulimit -n 24", (0, 3), limited("ulimit -n 24")),
     "too little memory": ("ulimit -v 600000 (KB)", (0, 3), limited("ulimit -v 600000")),
     "two audits in one folder": ("a second audit with the same --out", (2,), beside_another),
