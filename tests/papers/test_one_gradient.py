@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from fedleak.papers.experiment import Band
+from fedleak.papers.jin2021.many_pictures import _figures as many_figures
+from fedleak.papers.jin2021.many_pictures import _row as many_row
 from fedleak.papers.jin2021.one_gradient_case import (
     TABLE,
     GradientCase,
@@ -16,8 +18,7 @@ from fedleak.papers.jin2021.one_gradient_case import (
 )
 from fedleak.papers.jin2021.one_gradient_pictures import OneGradientPictures, _row
 from fedleak.papers.jin2021.printed import MNIST
-from fedleak.papers.jin2021.relu_batches import _row as relu_row
-from fedleak.papers.jin2021.relu_batches import batch_figures
+from fedleak.papers.jin2021.relu_batches import DEEP_TABLE, batch_figures, batch_row
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +57,21 @@ def test_sizes_are_planned_trained_and_untrained():
 
 
 def test_a_table_through_relu_comes_out_and_says_what_it_vouches_for():
-    found = batch_figures(GradientCase(TABLE, 4), 10)
+    found = batch_figures(problem_of(GradientCase(TABLE, 4), 10, lines=DEEP_TABLE, part="train"), 10)
     assert found["called_recovered"] == found["exact"] == found["label_counts_exact"] == 1.0
     assert found["largest_error"] < 1e-5 < found["error_of_one_half"]
     unsolved = {**found, "called_recovered": 0.0, "exact": 0.0, "largest_error": None}
-    row = relu_row(GradientCase(TABLE, 4), [found, unsolved])
+    row = batch_row(GradientCase(TABLE, 4), [found, unsolved], 512)
     assert row.measured["exact"] == 0.5
     assert row.measured["largest_error"] == found["largest_error"]
     assert row.baseline["largest_error"] == found["error_of_one_half"]
+
+
+def test_many_pictures_are_told_beside_their_components():
+    case = GradientCase(MNIST, 40)
+    found = many_figures(case, 3)
+    assert found["called_recovered"] == found["exact"] == 1.0
+    assert found["psnr_of_grey"] < found["psnr_of_components"] < 60
+    row = many_row(case, [found, {**found, "components_above_20_db": 0.0}])
+    assert row.measured["components_above_20_db"] == found["components_above_20_db"] / 2
+    assert row.baseline["psnr_of_components"] == found["psnr_of_grey"]

@@ -36,14 +36,14 @@ LEAST_SECONDS = 5.0
 RIVALS = ("DLG", "cosine")
 FULL = tuple(GradientCase(dataset, size) for dataset in (CIFAR, MNIST, TABLE) for size in (1, 4, 8))
 QUICK = (GradientCase(MNIST, 1), GradientCase(TABLE, 4))
-QUICK_WORK = 400
+FULL_WORK, QUICK_WORK = WORK // 4, 400  # pictures x iterations: all sides together take minutes
 
 
 def measure(quick: bool = False) -> Mapping[str, object]:
     """``error_ratio``: the better rival's squared error over ours, the smallest over all problems."""
     with one_thread():
         sides = {
-            f"{case.dataset}, K = {case.n_rows}": _compared(case, QUICK_WORK if quick else WORK, quick=quick)
+            f"{case.dataset}, K = {case.n_rows}": _compared(case, QUICK_WORK if quick else FULL_WORK, quick=quick)
             for case in (QUICK if quick else FULL)
         }
     return {

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedleak.attacks.networks.client_gradients import ClientGradient, client_gradients
 from fedleak.attacks.networks.pixels_of_hidden import WORK, FoundPixels, pixels_of
-from fedleak.attacks.networks.solved_batch import SolvedBatch, solved_batch
+from fedleak.attacks.networks.solved_batch import SolvedBatch, read_off, solved_batch
 from fedleak.attacks.verdicts import from_assessment, nothing
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray
@@ -21,7 +21,6 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
-from fedleak.models.layers import Flatten
 from fedleak.theory.one_gradient import OneGradient
 
 PRECISE = 1e-3  # expected error of a row, of the rows' spread: what is called recovered
@@ -53,7 +52,7 @@ class GradientFactoring(_Factoring):
             if found.tried == self.batches:
                 break
             if found.is_new(seen):
-                found.add(seen, solved_batch(seen, rng), _read_off(seen))
+                found.add(seen, solved_batch(seen, rng), read_off(seen.network))
         return found.guess(view)
 
 
@@ -74,11 +73,6 @@ class PictureFactoring(_Factoring):
             if found.is_new(seen):
                 found.add_pictures(seen, solved_batch(seen, rng), self.work)
         return found.guess(view)
-
-
-def _read_off(seen: ClientGradient) -> bool:
-    """The first fully connected layer takes the rows as they are."""
-    return all(isinstance(layer, Flatten) for layer in seen.network.layers[: seen.network.first_linear])
 
 
 class _Rows:
@@ -116,7 +110,7 @@ class _Rows:
         if batch.hidden is None or batch.factors is None or len(seen.network.input_shape) != 3:
             self._whys += [batch.why or "the network takes no pictures"]
             return
-        if _read_off(seen):
+        if read_off(seen.network):
             inputs = batch.hidden.rows.reshape(-1, *seen.network.input_shape)
         else:
             pixels = pixels_of(seen.network, seen.values, batch.hidden, batch.factors.noise, seen.epsilon, work=work)

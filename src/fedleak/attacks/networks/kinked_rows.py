@@ -8,6 +8,7 @@ the gradients of all layers must come out to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,9 @@ import numpy as np
 from fedleak.attacks.networks.batch_equations import Equations
 from fedleak.attacks.networks.dense_top import DenseTop, passed
 from fedleak.attacks.networks.hidden_rows import HiddenRows, weighed
-from fedleak.attacks.networks.sparse_errors import SparseErrors, sparse_errors
+from fedleak.attacks.networks.sparse_errors import SparseErrors
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value
 
-MOST_STARTS = 1_024
 CONFIRMED = 1e-2  # of d_k's length: what the network's own error at the row may differ in
 BLANK = 1e-6  # of a row's length: a last entry so small fixes no factor
 
@@ -33,12 +33,12 @@ class KinkedRows(Value):
 
 
 def kinked_rows(
-    equations: Equations, gradient: FloatArray, rng: np.random.Generator, fits: float, most: int = MOST_STARTS
+    equations: Equations, gradient: FloatArray, candidates: Iterable[SparseErrors], fits: float
 ) -> KinkedRows | None:
     """``gradient`` is [dW | db] of the layer. Of all that were tried, the first with a misfit of at most ``fits`` whose
     rows are all confirmed; else the one with most such rows, None where there is none."""
     best: KinkedRows | None = None
-    for found in sparse_errors(equations.factors, rng, most):
+    for found in candidates:
         tried = _rows(equations, gradient, found)
         if tried is not None and (best is None or tried.confirmed.sum() > best.confirmed.sum()):
             best = tried
@@ -54,11 +54,11 @@ def _rows(equations: Equations, gradient: FloatArray, found: SparseErrors) -> Ki
     if (np.abs(factors) <= BLANK * np.linalg.norm(whole, axis=1)).any():
         return None
     rows, errors = whole[:, :-1] / factors[:, None], (found.errors * factors).T * len(whole)
-    labels, off = _labelled(equations.top, rows, errors)
+    labels, off = labelled(equations.top, rows, errors)
     return KinkedRows(weighed(equations, labels, rows), off <= CONFIRMED, found.n_starts)
 
 
-def _labelled(top: DenseTop, rows: FloatArray, errors: FloatArray) -> tuple[IntArray, FloatArray]:
+def labelled(top: DenseTop, rows: FloatArray, errors: FloatArray) -> tuple[IntArray, FloatArray]:
     """Of each row, the label at which the network's own error is nearest to the one found, and how far it is."""
     first = top.layers[0]
     outputs = rows @ first.weight.T + (0.0 if first.bias is None else first.bias)

@@ -2,31 +2,38 @@
 
 Every step is checked by what is left over. The rank has a gap, label counts make all equations fit to rounding, and two
 starts that have nothing in common end at the same rows; with ReLU, zeros of the errors give the rows and the network
-itself confirms each. Where one of these fails, what is missing is said.
+itself confirms each. Of more pictures than that is tried for, independent components say where the zeros are. Where one
+of these fails, what is missing is said.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedleak.attacks.networks.batch_equations import Equations, equations_of, start_from
 from fedleak.attacks.networks.client_gradients import ClientGradient
+from fedleak.attacks.networks.component_errors import component_errors
+from fedleak.attacks.networks.component_rows import component_rows
 from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
 from fedleak.attacks.networks.hidden_rows import HiddenRows, solved
 from fedleak.attacks.networks.kinked_rows import kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
+from fedleak.attacks.networks.sparse_errors import SparseErrors, sparse_errors
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
 from fedleak.models.layered_torch import outputs_of
-from fedleak.models.layers import BatchNorm, Dropout
+from fedleak.models.layers import BatchNorm, Dropout, Flatten
 
 STARTS = 4
 FITS = 60.0  # squared residuals for an equation, in roundings: a sum of thousands of terms gathers several
 AGREE = 1e-2  # of the rows' spread: what two starts may differ in
-LARGEST = 32  # rows: beyond, K(K - 1) unknowns take minutes
+LARGEST = 32  # rows: beyond, K(K - 1) unknowns take minutes, and sets of units that are off for one row are rare
+MOST_STARTS = 1_024
+MOST_EXACT, MOST_NEAR = 128, 256  # pictures whose zeros are looked for, and that are taken apart at all: a minute each
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +68,44 @@ def solved_batch(seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
     factors = factors_of(top.gradient_of(0, seen.values), seen.epsilon, seen.n_rows)
     if factors is None:
         return SolvedBatch(_no_rank(top, seen))
+    equations, gradient = equations_of(top, factors, seen.values, seen.epsilon), top.gradient_of(0, seen.values)
     if factors.n_rows > LARGEST:
-        return SolvedBatch(f"batches of more than {LARGEST} rows are not tried; this has {factors.n_rows}", factors)
-    equations = equations_of(top, factors, seen.values, seen.epsilon)
+        return _of_many(seen.network, equations, gradient, rng)
     if kinked:
-        return _by_zeros(equations, top.gradient_of(0, seen.values), rng)
+        return _by_zeros(equations, gradient, sparse_errors(factors, rng, MOST_STARTS))
     counts = counts_of(seen, factors.n_rows)
     if counts is None:
         return SolvedBatch("label counts do not come out whole: predictions depend on the rows too much", factors)
     return _tried(equations, counts, seen, rng)
 
 
-def _by_zeros(equations: Equations, gradient: FloatArray, rng: np.random.Generator) -> SolvedBatch:
+def read_off(network: LayeredNetwork) -> bool:
+    """The first fully connected layer takes the rows as they are."""
+    return all(isinstance(layer, Flatten) for layer in network.layers[: network.first_linear])
+
+
+def _of_many(
+    network: LayeredNetwork, equations: Equations, gradient: FloatArray, rng: np.random.Generator
+) -> SolvedBatch:
+    """Of pictures that a layer with a bias takes as they are, and of nothing else: others have no components."""
+    factors, shape = equations.factors, network.input_shape
+    if len(shape) != 3 or not read_off(network) or equations.ones is None or factors.n_rows > MOST_NEAR:
+        most = f"of more than {LARGEST} rows are not tried, of up to {MOST_NEAR} pictures into a layer with bias apart"
+        return SolvedBatch(f"batches {most}; this has {factors.n_rows}", factors)
+    if sparse(equations.top) and factors.n_rows <= MOST_EXACT:
+        found = _by_zeros(equations, gradient, component_errors(equations, shape, rng))
+        if found.counts is not None:
+            return found
+    near = component_rows(equations, shape, rng)
+    if near is None:
+        return SolvedBatch("the span of the rows has fewer independent components than rows", factors)
+    why = "independent components alone: rows are near at best, and nothing confirms them"
+    return SolvedBatch(why, factors, None, near, _expected_error(near))
+
+
+def _by_zeros(equations: Equations, gradient: FloatArray, candidates: Iterable[SparseErrors]) -> SolvedBatch:
     """Label counts are those of the rows: no prediction has to be guessed."""
-    found = kinked_rows(equations, gradient, rng, FITS)
+    found = kinked_rows(equations, gradient, candidates, FITS)
     if found is None:
         why = "too few errors with more zeros than chance has: units are on or off for most rows alike, or too few"
         return SolvedBatch(why, equations.factors)

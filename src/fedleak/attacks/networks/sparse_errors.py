@@ -17,7 +17,7 @@ import numpy as np
 
 from fedleak.attacks.networks.layer_factors import LayerFactors
 from fedleak.attacks.networks.sparse_vectors import ErrorSpan, distinct, drawn, fitted, improved, searched
-from fedleak.core.arrays import FloatArray, Value
+from fedleak.core.arrays import BoolArray, FloatArray, Value
 
 AT_ONCE = 64  # starts
 DRAWN_ALONE = 2048  # sets that are looked at without a search beside every 64 starts
@@ -35,23 +35,41 @@ class SparseErrors(Value):
     n_starts: int
 
 
+@dataclass(frozen=True, eq=False)
+class SeenErrors(Value):
+    """The span of the errors, over the units that are on for some row."""
+
+    span: ErrorSpan
+    alive: BoolArray  # (outputs,): these units
+    rows: FloatArray  # (K, K): mixed = span.basis @ rows
+
+    def sparse(self, found: FloatArray, n_starts: int) -> SparseErrors:
+        """(K, K) vectors of the span as errors of all units."""
+        errors = np.zeros((len(self.alive), len(found)))
+        errors[self.alive] = np.where(self.span.zeros(found), 0.0, found @ self.span.basis.T).T
+        return SparseErrors(errors, n_starts)
+
+
+def seen_errors(factors: LayerFactors) -> SeenErrors:
+    alive = np.any(factors.mixed != 0, axis=1)
+    basis, sizes, right = np.linalg.svd(factors.mixed[alive], full_matrices=False)
+    return SeenErrors(ErrorSpan(basis, sizes, factors.noise[alive]), alive, sizes[:, None] * right)
+
+
 def sparse_errors(factors: LayerFactors, rng: np.random.Generator, most: int) -> Iterator[SparseErrors]:
     """Every time that K independent vectors are there and better ones have come, at most ``most`` starts in all."""
-    alive = np.any(factors.mixed != 0, axis=1)
-    basis, sizes, _ = np.linalg.svd(factors.mixed[alive], full_matrices=False)
-    span, n_rows = ErrorSpan(basis, sizes, factors.noise[alive]), factors.n_rows
+    seen = seen_errors(factors)
+    span, n_rows = seen.span, factors.n_rows
     kept, chosen = np.zeros((0, n_rows)), np.zeros((0, n_rows))
     for n_starts in range(AT_ONCE, most + 1, AT_ONCE):
         found = _looked_for(span, chosen, rng)
         new = found[distinct(found, kept)[:IMPROVED]]
         better = np.array([improved(span, one, chosen) for one in new]).reshape(-1, n_rows)
-        kept = _merged(span, np.concatenate([kept, better]))
-        independent = _independent(kept)
-        if len(independent) == n_rows and not np.array_equal(independent, chosen):
-            errors = np.zeros(factors.mixed.shape)
-            errors[alive] = np.where(span.zeros(independent), 0.0, independent @ span.basis.T).T
-            yield SparseErrors(errors, n_starts)
-        chosen = independent
+        kept = merged(span, np.concatenate([kept, better]))
+        among = independent(kept)
+        if len(among) == n_rows and not np.array_equal(among, chosen):
+            yield seen.sparse(among, n_starts)
+        chosen = among
 
 
 def _looked_for(span: ErrorSpan, chosen: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -71,7 +89,7 @@ def _tried(span: ErrorSpan, rng: np.random.Generator) -> FloatArray:
     return fitted(span, np.concatenate([searched(span, drawn(span, rng, AT_ONCE)), alone]))
 
 
-def _merged(span: ErrorSpan, found: FloatArray) -> FloatArray:
+def merged(span: ErrorSpan, found: FloatArray) -> FloatArray:
     """Those with more zeros than chance has, each once, the most zeros first."""
     counts = span.zeros(found).sum(axis=1)
     order = np.argsort(-counts, kind="stable")
@@ -79,7 +97,7 @@ def _merged(span: ErrorSpan, found: FloatArray) -> FloatArray:
     return np.asarray(ordered[distinct(ordered)[: MOST_KEPT * found.shape[1]]])
 
 
-def _independent(kept: FloatArray) -> FloatArray:
+def independent(kept: FloatArray) -> FloatArray:
     """In their order, each that is not in the span of those before it."""
     taken = np.zeros((kept.shape[1], 0))
     chosen = []

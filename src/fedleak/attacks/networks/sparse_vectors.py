@@ -102,7 +102,12 @@ def fitted(span: ErrorSpan, found: FloatArray) -> FloatArray:
     many = near.sum(axis=1) >= span.enough
     near = near[many][distinct(found[many])]
     lines = span.basis / span.noise[:, None]
-    return np.array([np.linalg.svd(lines[off], full_matrices=False)[2][-1] for off in near]).reshape(-1, found.shape[1])
+    return np.array([null_vector(lines[off]) for off in near]).reshape(-1, found.shape[1])
+
+
+def null_vector(lines: FloatArray) -> FloatArray:
+    """Of length 1, the least that lines make of any."""
+    return np.asarray(np.linalg.svd(lines, full_matrices=False)[2][-1])
 
 
 def distinct(found: FloatArray, known: FloatArray | None = None) -> list[int]:

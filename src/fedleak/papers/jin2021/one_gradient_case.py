@@ -124,11 +124,14 @@ def solve(problem: Problem, seed: int, *, work: int = WORK) -> Solved:
 
 def squared_error(problem: Problem, found: FloatArray) -> float:
     """Mean over all cells, cut to [0, 1], in the order that fits best: a batch has none."""
-    from scipy.optimize import linear_sum_assignment
+    return float(errors_of_rows(problem, found).mean())
 
+
+def errors_of_rows(problem: Problem, found: FloatArray) -> FloatArray:
+    """Squared, of each row that was found."""
     cut, true = np.clip(found, 0, 1).reshape(len(found), -1), problem.inputs.reshape(len(found), -1)
-    each = ((cut[:, None] - true[None]) ** 2).mean(axis=2)
-    return float(each[linear_sum_assignment(each)].mean())
+    mine, theirs = _best_pairs(cut, true)
+    return np.asarray(((cut[mine] - true[theirs]) ** 2).mean(axis=1))
 
 
 def hidden_error(problem: Problem, batch: SolvedBatch) -> float | None:
@@ -147,15 +150,20 @@ def hidden_relative_error(problem: Problem, batch: SolvedBatch) -> float | None:
 
 def _paired(problem: Problem, batch: SolvedBatch) -> tuple[FloatArray, FloatArray] | None:
     """Rows found and true ones, in the order that fits best."""
-    from scipy.optimize import linear_sum_assignment
-
     if batch.hidden is None:
         return None
     network, rows = problem.seen.network, batch.hidden.rows
     true = outputs_of(network, problem.inputs, stop=network.first_linear).reshape(len(rows), -1)
-    far = ((rows[:, None] - true[None]) ** 2).mean(axis=2)
-    mine, theirs = linear_sum_assignment(far)
+    mine, theirs = _best_pairs(rows, true)
     return rows[mine], np.asarray(true[theirs], np.float64)
+
+
+def _best_pairs(rows: FloatArray, true: FloatArray) -> tuple[IntArray, IntArray]:
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    mine, theirs = linear_sum_assignment(cdist(rows, true, "sqeuclidean"))
+    return mine, theirs
 
 
 def figures_of(case: GradientCase, seed: int, work: int) -> Figures:

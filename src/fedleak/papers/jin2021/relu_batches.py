@@ -16,12 +16,13 @@ from fedleak.attacks.networks.solved_batch import solved_batch
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Band, Experiment, Figures, Row
-from fedleak.papers.jin2021.one_gradient_case import GREY, TABLE, GradientCase, hidden_error, problem_of
+from fedleak.papers.jin2021.one_gradient_case import GREY, TABLE, GradientCase, Problem, hidden_error, problem_of
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
 from fedleak.trial.progress import Progress
 
-DEEP = ("flatten", "linear 512", "activation relu", "linear 64", "activation relu", "linear 10")
-DEEP_TABLE = ("linear 512", "activation relu", "linear 64", "activation relu", "linear 2")
+WIDTH = 512
+DEEP = ("flatten", f"linear {WIDTH}", "activation relu", "linear 64", "activation relu", "linear 10")
+DEEP_TABLE = (f"linear {WIDTH}", "activation relu", "linear 64", "activation relu", "linear 2")
 SIZES = (8, 16, 24)
 EXACT = 1e-3  # largest error of any cell, of a range of 1
 NOTE = "called_recovered: the attack vouches for the batch; false_promises: of these, batches with a cell off by more"
@@ -46,16 +47,19 @@ class ReluBatches(Experiment):
         for case in cases:
             keys = [["relu", case.dataset, case.n_rows, seed] for seed in seeds]
             found = [
-                self.kept.measured(key, partial(batch_figures, case, seed))
-                for key, seed in zip(keys, seeds, strict=True)
+                self.kept.measured(key, partial(_figures, case, seed)) for key, seed in zip(keys, seeds, strict=True)
             ]
-            yield _row(case, found)
+            yield batch_row(case, found, WIDTH)
             progress.advance()
 
 
-def batch_figures(case: GradientCase, seed: int) -> Figures:
+def _figures(case: GradientCase, seed: int) -> Figures:
+    lines = DEEP_TABLE if case.dataset == TABLE else DEEP
+    return batch_figures(problem_of(case, seed, lines=lines, part="train"), seed)
+
+
+def batch_figures(problem: Problem, seed: int) -> Figures:
     """Of one batch. What is not vouched for counts as not solved, however near it is."""
-    problem = problem_of(case, seed, lines=DEEP_TABLE if case.dataset == TABLE else DEEP, part="train")
     began = time.process_time()
     batch = solved_batch(problem.seen, np.random.default_rng([seed, 1]))
     seconds = time.process_time() - began
@@ -73,7 +77,7 @@ def batch_figures(case: GradientCase, seed: int) -> Figures:
     }
 
 
-def _row(case: GradientCase, found: Sequence[Figures]) -> Row:
+def batch_row(case: GradientCase, found: Sequence[Figures], width: int) -> Row:
     shares = ("called_recovered", "exact", "false_promises", "label_counts_exact", "cpu_seconds")
     means = {name: float(np.mean([one[name] for one in found])) for name in shares}
     errors = [one["largest_error"] for one in found if one["largest_error"] is not None]
@@ -83,5 +87,5 @@ def _row(case: GradientCase, found: Sequence[Figures]) -> Row:
         "cpu_seconds_high": max(one["cpu_seconds"] or 0.0 for one in found),
     }
     blind = {"largest_error": max(one["error_of_one_half"] or 0.0 for one in found)}
-    setting: dict[str, ScalarValue] = {"dataset": case.dataset, "K": case.n_rows, "width": 512}
+    setting: dict[str, ScalarValue] = {"dataset": case.dataset, "K": case.n_rows, "width": width}
     return Row(setting, measured, baseline=blind, note=NOTE, bands={"cpu_seconds": Band.MAX})
