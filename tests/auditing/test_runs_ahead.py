@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 
 import pytest
 
 from fedleak.auditing import runs_ahead
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import TIME_SPENT, Audit
-from fedleak.auditing.runs_ahead import RunsAhead, StoredTraining, in_memory
+from fedleak.auditing.runs_ahead import RunsAhead, Standby
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.auditing.trainings import StoredTraining, in_memory
 from fedleak.core.errors import TimeSpentError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
@@ -47,9 +50,9 @@ def trained_by_others(monkeypatch) -> list[bool]:
     return found
 
 
-def work(sinks=in_memory, progress=None) -> Audit:
+def work(sinks=in_memory, progress=None, **more) -> Audit:
     scenario = parse_scenario(REAL)
-    return Audit(scenario, plan_audit(scenario), sinks, progress or Silent(), run_key=KEY, jobs=2, isolated=True)
+    return Audit(scenario, plan_audit(scenario), sinks, progress or Silent(), run_key=KEY, jobs=2, **more)
 
 
 def figures(audit: Audit) -> list[tuple[object, ...]]:
@@ -71,6 +74,64 @@ def test_the_second_run_comes_from_another_process_and_is_the_same(trained_by_ot
         audit.run()
     assert trained_by_others == [False, True]
     assert figures(audit) == alone
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_further_runs_come_from_the_process_that_trained_the_first_and_are_the_same(trained_by_others):
+    by_itself, helped = work(repeats=3), work(repeats=3)
+    with using(1):
+        by_itself.run()
+    trained_by_others.clear()
+    with using(2):
+        helped.run()
+    assert trained_by_others[:4] == [False, False, False, True]  # the first with its further ones, then the second
+    assert figures(helped) == figures(by_itself)
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_process_that_stood_by_is_taken_and_one_that_nobody_wants_ends(trained_by_others, alone):
+    with Standby(2) as standby:
+        waiting = list(standby._helpers)
+        audit = work(standby=standby)
+        with using(2):
+            audit.run()
+    assert trained_by_others == [False, True]
+    assert figures(audit) == alone
+    assert not any(helper.alive for helper in waiting)
+
+
+def test_attempts_wait_for_cores_on_which_others_train(monkeypatch):
+    asked = threading.Event()
+
+    class Slow:
+        def __init__(self, **_) -> None:
+            pass
+
+        def ask(self, *_) -> None:
+            asked.wait()
+
+        def answer(self) -> str:
+            return "played"
+
+        def interrupt(self) -> None:
+            pass
+
+    monkeypatch.setattr(runs_ahead, "Helper", Slow)
+    entered = []
+
+    def attempt(ahead: RunsAhead) -> None:
+        with ahead.one_core():
+            entered.append(ahead.n_busy)
+
+    with RunsAhead([(1, 0)], lambda _: None, n_processes=1, n_attempts=2) as ahead:
+        with ahead.one_core():  # one of two cores is there while the process trains
+            second = threading.Thread(target=attempt, args=[ahead])
+            second.start()
+            assert entered == []
+            asked.set()
+            second.join()
+        assert entered == [0]
+        assert ahead.taken((1, 0), lambda: None) == "played"
 
 
 def test_short_runs_are_worth_no_process(trained_by_others, monkeypatch):
@@ -123,14 +184,17 @@ def test_an_interruption_ends_the_process_and_leaves_no_half_a_transcript(tmp_pa
     started: list[Helper] = []
 
     class Noted(Helper):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, **loads) -> None:
+            super().__init__(**loads)
             started.append(self)
 
     class Interrupted(Silent):
         def advance(self) -> None:
-            if any(folder.name.startswith(".gaussian") for folder in tmp_path.iterdir()):  # the other one is at it
-                raise KeyboardInterrupt
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                if any(folder.name.startswith(".gaussian") for folder in tmp_path.iterdir()):  # the other one is at it
+                    raise KeyboardInterrupt
+                time.sleep(0.002)
 
     monkeypatch.setattr(runs_ahead, "Helper", Noted)
     with pytest.raises(KeyboardInterrupt), using(2):

@@ -22,9 +22,9 @@ from fedleak.adapters.linear_pipeline import linear_pipeline
 from fedleak.adapters.model_table import ModelTable, table_of
 from fedleak.auditing.planner import plan
 from fedleak.auditing.runner import Audit
-from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import AdversarySpec, KnowledgeSpec, PartitionSpec, PartySpec, Scenario
 from fedleak.auditing.served_file import LEAST_ROWS
+from fedleak.auditing.trainings import in_memory
 from fedleak.core.arrays import AnyArray, FloatArray
 from fedleak.core.errors import InputError, nearest_or_list
 from fedleak.core.payload import ModelSpec

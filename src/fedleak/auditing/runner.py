@@ -20,11 +20,11 @@ from fedleak.auditing.planner import (
     PlannedRun,
     Task,
     attacks_for_other_protocols,
-    under_ideal_cipher,
 )
-from fedleak.auditing.runs_ahead import RunsAhead, SinkFactory, StoredTraining, Training, folder_name, is_long
+from fedleak.auditing.runs_ahead import RunsAhead, Standby, is_long
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
+from fedleak.auditing.trainings import SinkFactory, Trainings
 from fedleak.core.errors import FedleakError, InputError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
 from fedleak.core.knowledge import Knowledge
@@ -35,7 +35,6 @@ from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cores import cores, using
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
-from fedleak.trial.canaries import redraw
 from fedleak.trial.ceilings import with_ceiling
 from fedleak.trial.conversation import Limits
 from fedleak.trial.decide import Question, decide, unanswered
@@ -72,6 +71,7 @@ class Audit:
         deadline: float | None = None,
         for_first_attacks: float = 0.0,
         reduced: tuple[str, ...] = (),
+        standby: Standby | None = None,
     ) -> None:
         """``protocol`` runs in place of the scenario's as it is registered: one that serves an object, for instance.
 
@@ -82,25 +82,26 @@ class Audit:
         some labels redrawn. ``limits`` are of each attempt. ``kept`` takes everything as it is found, and what it has
         already is not tried again. After the ``deadline``, as ``time.perf_counter`` counts, nothing begins and attempts
         are ended; attacks on the first run have ``for_first_attacks`` seconds all the same, since a report without one
-        answer is worth nothing. ``reduced`` says what was made smaller beforehand.
+        answer is worth nothing. ``reduced`` says what was made smaller beforehand. ``standby``: processes that
+        may train already.
         """
         if repeats < 1 or (repeats > 1 and PROTOCOLS.get(scenario.protocol).replays):
             raise InputError(f"repeats must be at least 1, and 1 for a run that took place elsewhere; got {repeats}")
         self._repeats = repeats
         self._left_out = left_out
         self._scenario = scenario
-        self._protocol = protocol
         self._randomness = Randomness(run_key or RunKey.fresh(), scenario.seed)
+        self._trainings = Trainings(runs, self._randomness, protocol, sink_for, repeats)
         self._isolated = isolated and can_isolate()
         self._jobs = (jobs or os.cpu_count() or 1) if self._isolated else 1
         self._runs = runs
-        self._sink_for = sink_for
         self._progress = progress
         self._limits = limits
         self._kept = kept or Kept()
         self._deadline = deadline
         self._for_first_attacks = for_first_attacks
         self._reduced = reduced
+        self._standby = standby
         self._digests = data_digests(scenario, runs)
         self._places = {task: place for place, (_, task) in enumerate(self._tasks())}
 
@@ -119,10 +120,17 @@ class Audit:
                     self._one_run(place, ahead)
 
     def _ahead(self, places: Sequence[int]) -> RunsAhead:
-        """All but the first of the long ones, on cores that would have nothing to do."""
+        """All but the first of the long ones with their further runs, on cores that would have nothing to do."""
         n_processes = min(self._jobs, cores()) - 1
         long = [place for place in places if is_long(self._runs[place])] if n_processes else []
-        return RunsAhead({place: self._stored_training(place) for place in long[1:]}, n_processes)
+        wanted = [(place, number) for place in long[1:] for number in range(self._n_runs(place))]
+        return RunsAhead(
+            wanted, self._trainings.stored, n_processes=n_processes, n_attempts=self._jobs, standby=self._standby
+        )
+
+    def _n_runs(self, place: int) -> int:
+        """Where nothing is left to attack, one shows the price of a defense."""
+        return self._repeats if self._missing(self._runs[place]) else 1
 
     def _is_open(self, place: int) -> bool:
         """A defense that leaves nothing to attack has its price too."""
@@ -199,7 +207,7 @@ class Audit:
             played = self._train(place, ahead)
             notes = played.run.notes + (planned.defense.notes(played.federation) if planned.defense else ())
             notes += assumptions(played.federation.settings, played.run.transcript.facts)
-            again = [self._again(planned, number) for number in range(1, self._repeats if tasks else 1)]
+            again = [self._again(place, number, ahead) for number in range(1, self._n_runs(place))]
         except (InputError, TimeSpentError):
             raise
         except Exception as error:  # a defect of one run must not lose the findings of the others
@@ -214,7 +222,7 @@ class Audit:
             self._kept.add_summary(place, summary)
         self._leave_time_for_first_attacks()
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
-        self._attack_all(tasks, [played, *again], label, n_jobs=max(1, self._jobs - ahead.n_busy))
+        self._attack_all(tasks, [played, *again], label, ahead)
 
     def _leave_time_for_first_attacks(self) -> None:
         if self._deadline is None or self._kept.findings:
@@ -227,34 +235,30 @@ class Audit:
             )
 
     def _train(self, place: int, ahead: RunsAhead) -> Played:
-        stored, begun = self._stored_training(place), ahead.is_begun(place)
+        first = (place, 0)
+        stored, begun = self._trainings.stored(first), ahead.is_begun(first)
         n_rounds = None if begun else self._runs[place].n_rounds
         self._progress.begin(f"{self._scenario.protocol}, {self._runs[place].name}", n_rounds)
-        if (played := ahead.taken(place, self._seconds_left)) is not None:
+        if (played := ahead.taken(first, self._seconds_left)) is not None:
             return played
         steps = PROTOCOLS.get(self._scenario.protocol).named_steps
         with WatchedSink(stored.sink, self._progress, steps) as sink, using(max(1, cores() - ahead.n_busy)):
             return stored.training.into(sink)
 
-    def _stored_training(self, place: int) -> StoredTraining:
-        planned = self._runs[place]
-        return StoredTraining(self._training(planned), self._sink_for, folder_name(planned.name))
+    def _again(self, place: int, number: int, ahead: RunsAhead) -> Played:
+        training, redrawn = self._trainings.further((place, number))
+        played = ahead.taken((place, number), self._seconds_left) or training.into(MemorySink())
+        return replace(played, canaries=redrawn)
 
-    def _training(self, planned: PlannedRun, number: int = 0) -> Training:
-        """The same randomness for every plan: runs of one number differ by defense and deviation, not by luck."""
-        return Training(planned, self._randomness.again(number), self._protocol)
-
-    def _again(self, planned: PlannedRun, number: int) -> Played:
-        """A further run, under the ideal cipher, with some labels redrawn where labels are to be found."""
-        targets = dict.fromkeys(task.target for task in planned.tasks if task.skip is None)
-        drawn = redraw(planned.federation, targets, self._randomness, number=number, n_runs=self._repeats - 1)
-        ideal = under_ideal_cipher(replace(planned, federation=drawn.federation))
-        return replace(self._training(ideal, number).into(MemorySink()), canaries=drawn.ids)
-
-    def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None, *, n_jobs: int) -> None:
+    def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None, ahead: RunsAhead) -> None:
         """Side by side: each attempt is a process of its own, and this one waits, answers and scores."""
-        with ThreadPoolExecutor(n_jobs) as pool:
-            running = {pool.submit(self._attack, task, runs, defense): task for task in tasks}
+
+        def attack(task: Task) -> Finding:
+            with ahead.one_core():
+                return self._attack(task, runs, defense)
+
+        with ThreadPoolExecutor(self._jobs) as pool:
+            running = {pool.submit(attack, task): task for task in tasks}
             try:
                 for done in as_completed(running, self._seconds_left()):
                     self._kept.add_finding(self._places[running[done]], done.result())

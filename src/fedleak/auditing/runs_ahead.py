@@ -6,78 +6,20 @@ process cannot train, for whatever reason, is trained by the audit itself, where
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import cast
 
 from fedleak.auditing.estimate import work_of
 from fedleak.auditing.planner import PlannedRun
-from fedleak.core.whole.protocol import Protocol
-from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink, Sink
+from fedleak.auditing.trainings import Place, StoredTraining
 from fedleak.crypto.cores import Helper
-from fedleak.trial.attack_process import end_with_parent
-from fedleak.trial.play import Played, play
+from fedleak.trial.play import Played
 
 LEAST_CIPHERTEXTS = 2_000  # that are worth a process: 2 s at 2048 bits, where it takes half a second to start
-MAX_FOLDER_CHARS = 100
-SinkFactory = Callable[[str], Sink]
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """All that it takes to train a planned run: data, what is drawn, and where messages go."""
-
-    planned: PlannedRun
-    randomness: Randomness
-    protocol: Protocol | None  # in place of the registered one
-
-    def into(self, sink: Sink) -> Played:
-        planned = self.planned
-        return play(
-            planned.federation,
-            self.randomness,
-            defense=planned.defense,
-            deviation=planned.dishonest,
-            deviating=planned.deviating,
-            protocol=self.protocol,
-            sink=sink,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class StoredTraining:
-    """A training with the place for its messages, as another process gets it."""
-
-    training: Training
-    sink_for: SinkFactory
-    folder: str
-
-    @property
-    def sink(self) -> Sink:
-        return self.sink_for(self.folder)
-
-    def train(self) -> Played:
-        """In a process beside the audit's."""
-        end_with_parent()
-        with self.sink as sink:
-            return self.training.into(sink)
-
-
-def folder_name(name: str) -> str:
-    """For a transcript: names of parties come into a run's name, with slashes or at any length."""
-    safe = re.sub(r"[^\w()=., '-]", "_", name, flags=re.ASCII)[:MAX_FOLDER_CHARS]
-    return safe if safe == name else f"{safe}-{sha256(name.encode()).hexdigest()[:8]}"
-
-
-def in_memory(_: str) -> Sink:
-    """For audits that keep no transcript."""
-    return MemorySink()
 
 
 def is_long(planned: PlannedRun) -> bool:
@@ -86,16 +28,55 @@ def is_long(planned: PlannedRun) -> bool:
     return made.encryptions + made.rerandomisations + made.decryptions >= LEAST_CIPHERTEXTS
 
 
-class RunsAhead:
-    """Trainings by their place, each taken by a process that is free; ``taken`` gives one back when its turn comes."""
+class Standby:
+    """Processes that load what training takes while the audit is still read and planned."""
 
-    def __init__(self, trainings: Mapping[int, StoredTraining], n_processes: int) -> None:
-        self._trainings = trainings
-        self._waiting = deque(sorted(trainings))
-        self._running: set[int] = set()
-        self._trained: dict[int, Played] = {}
+    def __init__(self, n_processes: int) -> None:
+        self._helpers = [_helper() for _ in range(n_processes)]
+
+    def __enter__(self) -> Standby:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Those that nobody took have nothing to tidy up."""
+        for helper in self._helpers:
+            helper.kill()
+            helper.end()
+
+    def taken(self, n_processes: int) -> list[Helper]:
+        found = [self._helpers.pop() for _ in range(min(n_processes, len(self._helpers)))]
+        return found + [_helper() for _ in range(n_processes - len(found))]
+
+
+def _helper() -> Helper:
+    return Helper(loads=__name__)
+
+
+class RunsAhead:
+    """Trainings, each taken by a process that is free; ``taken`` gives one back when its turn comes.
+
+    Cores that the processes leave free, attempts of attacks may have: ``one_core``.
+    """
+
+    def __init__(
+        self,
+        places: Iterable[Place],
+        training_for: Callable[[Place], StoredTraining],
+        *,
+        n_processes: int,
+        n_attempts: int,
+        standby: Standby | None = None,
+    ) -> None:
+        """``places`` are in the order in which they are wanted. ``n_attempts``: at once where no process trains."""
+        self._waiting = deque(places)
+        self._training_for = training_for
+        self._most_attempts = n_attempts
+        self._running: set[Place] = set()
+        self._trained: dict[Place, Played] = {}
+        self._n_attempts = 0
         self._changed = threading.Condition()
-        self._helpers = [Helper() for _ in range(min(n_processes, len(trainings)))]
+        self._helpers = (standby or Standby(0)).taken(min(n_processes, len({run for run, _ in self._waiting})))
+        self._n_working = len(self._helpers)
         for helper in self._helpers:
             threading.Thread(target=self._work, args=(helper,), daemon=True).start()
 
@@ -114,13 +95,26 @@ class RunsAhead:
     def n_busy(self) -> int:
         """Processes that train just now, or are about to."""
         with self._changed:
-            return min(len(self._helpers), len(self._running) + len(self._waiting))
+            return min(self._n_working, len(self._running) + len(self._waiting))
 
-    def is_begun(self, place: int) -> bool:
+    def is_begun(self, place: Place) -> bool:
         with self._changed:
             return place in self._running or place in self._trained
 
-    def taken(self, place: int, seconds_left: Callable[[], float | None]) -> Played | None:
+    @contextmanager
+    def one_core(self) -> Iterator[None]:
+        """Waits until a core is free; there is always one for somebody."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._n_attempts < max(1, self._most_attempts - self.n_busy))
+            self._n_attempts += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._n_attempts -= 1
+                self._changed.notify_all()
+
+    def taken(self, place: Place, seconds_left: Callable[[], float | None]) -> Played | None:
         """None where nobody has trained it, and nobody will. ``seconds_left`` raises once there are none."""
         with self._changed:
             if place in self._waiting:
@@ -139,18 +133,21 @@ class RunsAhead:
                     self._trained[place] = played
                 self._changed.notify_all()
             if played is None:
-                return
+                break
+        with self._changed:
+            self._n_working -= 1
+            self._changed.notify_all()
 
-    def _next(self) -> int | None:
+    def _next(self) -> Place | None:
         with self._changed:
             if not self._waiting:
                 return None
             self._running.add(self._waiting[0])
             return self._waiting.popleft()
 
-    def _asked(self, helper: Helper, place: int) -> Played | None:
+    def _asked(self, helper: Helper, place: Place) -> Played | None:
         try:
-            helper.ask(StoredTraining.train, self._trainings[place])
+            helper.ask(StoredTraining.train, self._training_for(place))
             return cast("Played", helper.answer())
         except Exception:
             return None

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ ResultT = TypeVar("ResultT")
 SHARES_A_CORE = 4  # at most: who is done first takes the next
 INTERRUPTED_SECONDS = 3.0  # that a helper has to tidy up
 PIPE_BYTES = 1 << 20  # what is read at once: every read waits for the thread that computes here
-_CALL = "from fedleak.crypto.cores import serve; serve()"
+_CALL = "from fedleak.crypto.cores import serve; serve({})"
 
 
 def cores() -> int:
@@ -136,10 +137,11 @@ def _next(waiting: deque[tuple[int, ShareT]]) -> tuple[int, ShareT] | None:
 class Helper:
     """An interpreter that answers (work, part) with a result until its input ends: it ends with this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, loads: str = "") -> None:
+        """``loads`` names a module that it imports while nobody asks it for anything yet."""
         known = os.pathsep.join(folder for folder in sys.path if folder)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CALL],
+            [sys.executable, "-P", "-c", _CALL.format(repr(loads))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -196,9 +198,11 @@ class Helper:
         self._process.kill()
 
 
-def serve() -> None:
+def serve(loads: str) -> None:
     """What a helper does. An error ends it: its part is computed again where somebody can see the error."""
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    if loads:
+        import_module(loads)
     with suppress(EOFError, BrokenPipeError):
         while True:
             work, part = pickle.load(asked)  # noqa: S301  (of the process that started this one)

@@ -20,6 +20,7 @@ from fedleak.core.whole.randomness import RunKey
 from fedleak.core.whole.run import MemorySink, Sink
 from fedleak.crypto.cores import using
 from fedleak.door.audit_folder import TRANSCRIPTS, make_folders, remove_empty, remove_reports, remove_transcripts
+from fedleak.door.early_start import started_early
 from fedleak.door.fitting import fit
 from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
@@ -158,39 +159,41 @@ def carry_out(
     repeats = repeats if order.repeats is None else order.repeats
     seconds = None if order.budget is None or resumed else budget_seconds(order.budget)
     deadline = None if seconds is None else time.perf_counter() + seconds
-    fitted = fit(wanted, order, progress, repeats, resumed=resumed)
-    planned, order = fitted.planned, fitted.order
-    kept = None if out is None or planned.is_over else out / TRANSCRIPTS
-    made = [] if out is None else make_folders(out, kept)
-    try:
-        with _keeping(out, redact=order.redact) as journal:
-            audit = Audit(
-                planned.scenario,
-                planned.runs,
-                _Sinks(kept, order.keep_keys),
-                progress,
-                run_key=key,
-                jobs=order.jobs,
-                isolated=not order.in_process,
-                left_out=planned.left_out,
-                repeats=repeats,
-                limits=Limits(order.attack_seconds, order.attack_bytes),
-                kept=journal,
-                deadline=deadline,
-                for_first_attacks=FOR_FIRST_ATTACKS * (seconds or 0.0),
-                reduced=order.reduced,
-            )
-            if out is not None and journal is not None:
-                _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
-            with using(order.jobs) if order.jobs else nullcontext():
-                ended = _ended(audit)
-            unfinished = TIME_SPENT if ended.get("is_late") else UNFINISHED
-            report = audit.report(unfinished=unfinished, command=command(audit.run_key, order))
-            carried = Carried(json_format.redact(report) if order.redact else report, order, **ended)
-            return carried if out is None else _written(carried, out)
-    except InputError:
-        remove_empty(made)
-        raise
+    with started_early(wanted, order) as standby:
+        fitted = fit(wanted, order, progress, repeats, resumed=resumed)
+        planned, order = fitted.planned, fitted.order
+        kept = None if out is None or planned.is_over else out / TRANSCRIPTS
+        made = [] if out is None else make_folders(out, kept)
+        try:
+            with _keeping(out, redact=order.redact) as journal:
+                audit = Audit(
+                    planned.scenario,
+                    planned.runs,
+                    _Sinks(kept, order.keep_keys),
+                    progress,
+                    run_key=key,
+                    jobs=order.jobs,
+                    isolated=not order.in_process,
+                    left_out=planned.left_out,
+                    repeats=repeats,
+                    limits=Limits(order.attack_seconds, order.attack_bytes),
+                    kept=journal,
+                    deadline=deadline,
+                    for_first_attacks=FOR_FIRST_ATTACKS * (seconds or 0.0),
+                    reduced=order.reduced,
+                    standby=standby,
+                )
+                if out is not None and journal is not None:
+                    _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)
+                with using(order.jobs) if order.jobs else nullcontext():
+                    ended = _ended(audit)
+                unfinished = TIME_SPENT if ended.get("is_late") else UNFINISHED
+                report = audit.report(unfinished=unfinished, command=command(audit.run_key, order))
+                carried = Carried(json_format.redact(report) if order.redact else report, order, **ended)
+                return carried if out is None else _written(carried, out)
+        except InputError:
+            remove_empty(made)
+            raise
 
 
 @contextmanager

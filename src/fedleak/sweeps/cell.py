@@ -18,9 +18,9 @@ from hashlib import sha256
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
-from fedleak.auditing.runs_ahead import in_memory
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
+from fedleak.auditing.trainings import in_memory
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Outcome
 from fedleak.core.report import Report
