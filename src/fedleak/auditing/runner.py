@@ -31,7 +31,6 @@ from fedleak.core.knowledge import Knowledge
 from fedleak.core.report import Remedy, Report, RunSummary
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness, RunKey
-from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cores import cores, using
 from fedleak.protocols import PROTOCOLS
 from fedleak.trial.attempt import Attempt
@@ -247,7 +246,7 @@ class Audit:
 
     def _again(self, place: int, number: int, ahead: RunsAhead) -> Played:
         training, redrawn = self._trainings.further((place, number))
-        played = ahead.taken((place, number), self._seconds_left) or training.into(MemorySink())
+        played = ahead.taken((place, number), self._seconds_left) or training.beside_others()
         return replace(played, canaries=redrawn)
 
     def _attack_all(self, tasks: Sequence[Task], runs: Sequence[Played], defense: str | None, ahead: RunsAhead) -> None:

@@ -13,11 +13,13 @@ from fedleak.core.arrays import IntArray
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink, Sink
+from fedleak.storage.capture_and_truth import TemporarySink
 from fedleak.trial.attack_process import end_with_parent
 from fedleak.trial.canaries import redraw
 from fedleak.trial.play import Played, play
 
 MAX_FOLDER_CHARS = 100
+MOST_HELD_BYTES = 64 << 20  # of the parties' tables, of a run that stays in memory with all its messages
 SinkFactory = Callable[[str], Sink]
 Place = tuple[int, int]  # of a run in the plan, and which of its runs: the first, 0, or a further one
 
@@ -29,6 +31,12 @@ class Training:
     planned: PlannedRun
     randomness: Randomness
     protocol: Protocol | None  # in place of the registered one
+
+    def beside_others(self) -> Played:
+        """Several are kept at once: large ones in folders that go with what is read from them."""
+        held = sum(party.train.features.nbytes for party in self.planned.federation.parties)
+        with TemporarySink() if held > MOST_HELD_BYTES else MemorySink() as sink:
+            return self.into(sink)
 
     def into(self, sink: Sink) -> Played:
         planned = self.planned

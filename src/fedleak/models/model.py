@@ -59,6 +59,8 @@ def arranged(rows: FloatArray, names: Sequence[str], inputs: Sequence[str]) -> F
         raise InputError(f"rows must have the model's input {missing[0]!r}{nearest_or_list(missing[0], names)}")
     if len(set(names)) != len(names) or len(names) != len(inputs):
         raise InputError(f"rows must have each of the model's {len(inputs)} inputs once; got {len(names)}")
+    if tuple(names) == tuple(inputs):
+        return np.asarray(rows, dtype=np.float64)
     place = {name: index for index, name in enumerate(names)}
     return np.asarray(rows[:, [place[name] for name in inputs]], dtype=np.float64)
 

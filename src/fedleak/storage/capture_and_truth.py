@@ -6,6 +6,7 @@ own, apart from captures and views.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,8 +21,11 @@ from fedleak.schema.strict_json import Malformed, shown
 from fedleak.storage.folder import FolderKind
 from fedleak.storage.folder_reader import FolderReader, Lines, MessageLines
 from fedleak.storage.folder_writer import FolderWriter
+from fedleak.storage.own_folder import OwnFolder
 from fedleak.storage.safe_files import DEFAULT_LIMITS, Limits
 from fedleak.storage.view_and_guess import LocalRecord, stored_messages, stored_records
+
+TEMPORARY = "fedleak-run-"
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,26 @@ class DiskSink(Sink):
 
     def abandon(self) -> None:
         self._writer.abandon()
+
+
+class TemporarySink(DiskSink):
+    """In a folder that goes when nobody reads the run any more."""
+
+    def __init__(self) -> None:
+        self._folder = OwnFolder(TEMPORARY)
+        self._is_finished = False
+        super().__init__(self._folder.path / "run")
+
+    def finish(self, facts: Facts) -> Captured:
+        captured = super().finish(facts)
+        weakref.finalize(captured.transcript, OwnFolder.remove, self._folder)
+        self._is_finished = True
+        return captured
+
+    def abandon(self) -> None:
+        super().abandon()
+        if not self._is_finished:
+            self._folder.remove()
 
 
 def save_capture(

@@ -26,6 +26,7 @@ from fedleak.metrics.metric import Answered
 from fedleak.metrics.row_tests import RowTest, row_tests
 from fedleak.trial.canaries import parts_of
 from fedleak.trial.exhibits import exhibit_of
+from fedleak.trial.scored_rows import some_rows
 from fedleak.trial.spent import Spent
 
 
@@ -103,8 +104,11 @@ def scored(
 
 
 def _beside(attempt: Attempt, guess: Guess, truth: Truth) -> Answered:
-    values = truth.of(guess.secret)
-    served, own = truth.served_to(attempt.coalition), own_rows(truth, attempt.coalition, guess.secret, values)
+    """An answer up to the order of rows needs them all; of any other, so many rows say what all of them would."""
+    values, served = truth.of(guess.secret), truth.served_to(attempt.coalition)
+    if not attempt.attack.up_to:
+        values, served = some_rows(values, served)
+    own = own_rows(truth, attempt.coalition, guess.secret, values)
     return Answered(guess, values.filled(), attempt.knowledge, attempt.attack.up_to, served, own, values.absent)
 
 

@@ -14,9 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +28,7 @@ import numpy as np
 from fedleak.core.attack import Attack, Guess
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.view import View
-from fedleak.storage.file_writing import locked
+from fedleak.storage.own_folder import OwnFolder
 from fedleak.storage.view_and_guess import save_view
 from fedleak.trial.attack_process import (
     FOR_A_BOUNDED_ATTEMPT,
@@ -45,7 +43,6 @@ from fedleak.trial.spent import Spent, note_apart
 from fedleak.trial.wire import Kind, Request, Wire, described
 
 VIEWS = "fedleak-views-"
-SETTLED_SECONDS = 5
 ENDED_FIRST = "1000"
 # Which kernels do the arithmetic: with others, the last bits of a guess would not be those of this process.
 KERNELS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES")
@@ -63,10 +60,8 @@ class Isolation:
 
     def __init__(self, *, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
         """``folder`` and ``environment``: where the server runs and what it is told; as little as possible if None."""
-        _remove_orphans()
-        self.views = Path(tempfile.mkdtemp(prefix=VIEWS))
-        self._held = os.open(self.views, os.O_RDONLY)  # whoever finds it unlocked knows that its audit is gone
-        locked(self._held)
+        self._folder = OwnFolder(VIEWS)
+        self.views = self._folder.path
         self._control, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._numbers = count()
@@ -131,20 +126,7 @@ class Isolation:
         self._control.close()
         self._process.kill()  # it holds nothing worth saving, and the processes of views and attempts end with it
         self._process.wait()
-        shutil.rmtree(self.views, ignore_errors=True)
-        os.close(self._held)
-
-
-def _remove_orphans() -> None:
-    """Views that a killed audit left. A young folder may be one that is just being locked."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{VIEWS}*"):
-        with suppress(OSError):  # of somebody else, or just gone
-            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                if time.time() - os.fstat(held).st_ctime > SETTLED_SECONDS and locked(held):
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(held)
+        self._folder.remove()
 
 
 class Chamber:

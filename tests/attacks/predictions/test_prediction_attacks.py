@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fedleak.attacks.predictions import equality_bayes
+from fedleak.attacks.predictions import equality_bayes, equality_solving
 from fedleak.attacks.predictions.equality_bayes import EqualityBayes
 from fedleak.attacks.predictions.equality_projection import EqualityProjection
 from fedleak.attacks.predictions.equality_solving import EqualitySolving
@@ -39,6 +39,18 @@ def test_up_to_c_minus_1_unknown_columns_are_exact(attack, n_classes, width):
     guess = attack().run(view_of(run), rng=rng())
     assert guess.status is Status.RECOVERED
     assert squared_error(guess, run) < 1e-16
+
+
+@pytest.mark.parametrize(("n_classes", "width"), [(3, 2), (4, 2), (3, 6)])
+def test_rows_in_parts_give_what_all_of_them_together_give(n_classes, width, monkeypatch):
+    run = run_prediction(unit_federation({"bank": 3, "fintech": width}, PredictionSettings(), n_classes=n_classes))
+    whole = EqualitySolving().run(view_of(run), rng=rng())
+    monkeypatch.setattr(equality_solving, "ROWS_AT_ONCE", 7)
+    parts = EqualitySolving().run(view_of(run), rng=rng())
+    assert (parts.status, parts.why, bool(parts.certificate)) == (whole.status, whole.why, bool(whole.certificate))
+    assert np.array_equal(parts.ids, whole.ids)
+    assert np.allclose(parts.values, whole.values, rtol=0, atol=1e-12)
+    assert parts.evidence == whole.evidence
 
 
 def test_beyond_the_threshold_projection_never_loses_a_row_and_intervals_hold():

@@ -6,7 +6,7 @@ of an equation can be from the truth follows from rounding errors, and from what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,9 +52,7 @@ class EqualitySolving(Attack):
     def run(self, view: View, *, rng: np.random.Generator) -> Guess:
         case = read_case(view)
         floor = None if case.release.is_exact else self.zero_floor
-        groups = system(case, floor=floor, aware=False)
-        # x = Theta^+ a; with orthonormal rows the pseudo-inverse is the transpose.
-        solved = solve(case, groups, lambda group: group.right @ group.matrix, with_intervals=False)
+        solved = _together([_of_least_norm(case.part(rows), floor) for rows in _parts(case)])
         extra = {} if floor is None else {"floor under confidences of 0": floor}
         found = as_guess(view, case, solved, extra, "the solution of least norm is given")
         return replace(found, certificate=_proof(case, solved)) if found.status is Status.RECOVERED else found
@@ -62,6 +60,34 @@ class EqualitySolving(Attack):
     @classmethod
     def predict(cls, facts: Facts) -> Prediction:
         return predicted(facts)
+
+
+ROWS_AT_ONCE = 1 << 16  # a row's equations, with how far each may be off, take some hundred times its answer
+
+
+def _parts(case: PredictionCase) -> Iterator[slice]:
+    """Of about equal size."""
+    n_rows = len(case.ids)
+    n_parts = max(1, -(-n_rows // ROWS_AT_ONCE))
+    for part in range(n_parts):
+        yield slice(n_rows * part // n_parts, n_rows * (part + 1) // n_parts)
+
+
+def _of_least_norm(case: PredictionCase, floor: float | None) -> Solved:
+    """x = Theta^+ a; with orthonormal rows the pseudo-inverse is the transpose."""
+    groups = system(case, floor=floor, aware=False)
+    return solve(case, groups, lambda group: group.right @ group.matrix, with_intervals=False)
+
+
+def _together(parts: Sequence[Solved]) -> Solved:
+    """Without intervals."""
+    return Solved(
+        np.concatenate([part.values for part in parts]),
+        None,
+        max(part.rank for part in parts),
+        sum(part.n_determined for part in parts),
+        sum(part.n_cells for part in parts),
+    )
 
 
 AGREEING = 1e-9  # confidences that the model gives for the answer, beside those that were released
@@ -74,7 +100,7 @@ def _proof(case: PredictionCase, solved: Solved) -> str:
     # An output that follows from others for whatever row (a copy, a class that was never trained) shows no rounding.
     outputs = model.weights - model.weights[0] if model.link is Link.SOFTMAX else model.weights
     n_spare = int(np.linalg.matrix_rank(outputs)) - case.n_unknown
-    off = float(np.abs(model.confidences(case.inputs(solved.values)) - case.confidences).max(initial=0.0))
+    off = max(_distance(case.part(rows), solved.values[rows]) for rows in _parts(case))
     all_given = float(case.confidences.min(initial=1.0)) > SMALLEST_NORMAL  # a confidence of 0 gives no equation
     if n_spare < 1 or not all_given or off > AGREEING:
         return ""
@@ -82,6 +108,12 @@ def _proof(case: PredictionCase, solved: Solved) -> str:
         f"each row has one solution, with {n_spare} {'equation' if n_spare == 1 else 'equations'} to spare, and the "
         f"model gives its confidences back to {off:.1g}"
     )
+
+
+def _distance(case: PredictionCase, found: FloatArray) -> float:
+    """Of the confidences that the model gives for what was found from those that were released, at most."""
+    given = linear_model(case).confidences(case.inputs(found))
+    return float(np.abs(given - case.confidences).max(initial=0.0))
 
 
 def predicted(facts: Facts) -> Prediction:

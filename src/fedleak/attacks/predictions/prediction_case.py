@@ -96,7 +96,7 @@ class PredictionCase:
         """How large an unknown can be, in units of its range: its lowest value is part of the sums as well."""
         return np.asarray(1.0 + np.abs(self.low) / self.span)
 
-    def part(self, chosen: IntArray) -> PredictionCase:
+    def part(self, chosen: IntArray | slice) -> PredictionCase:
         """The same of some rows."""
         return replace(self, ids=self.ids[chosen], confidences=self.confidences[chosen], own=self.own[chosen])
 
@@ -169,7 +169,8 @@ def read_case(view: View) -> PredictionCase:
     tables = [view.table(FEATURES, member) for member in view.coalition]
     ids, confidences, n_withheld = _confidences(view)
     names = [name for table in tables for name in table.columns]
-    own = np.hstack([_rows_of(table, ids) for table in tables])
+    parts = [_rows_of(table, ids) for table in tables]
+    own = np.hstack(parts) if len(parts) > 1 else parts[0]
     own_positions = model.positions(names)
     unknown = np.setdiff1d(np.arange(len(model.columns)), own_positions)
     hidden = [model.columns[i] for i in unknown]
@@ -223,6 +224,9 @@ def _confidences(view: View) -> tuple[IntArray, FloatArray, int]:
 
 
 def _rows_of(table: Table, ids: IntArray) -> FloatArray:
+    """The table itself, where it lies, if it has these rows."""
+    if np.array_equal(table.ids, ids):
+        return np.asarray(table.values, dtype=np.float64)
     position = positions_of(table.ids)
     missing = [int(row) for row in ids if int(row) not in position]
     if missing:

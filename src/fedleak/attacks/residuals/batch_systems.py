@@ -139,26 +139,32 @@ class _Member:
             and facts.approximation == "taylor"
             and set(self.gradients) <= set(self._weights)
         )
+        self._fraction_bits = facts.fraction_bits
         self.is_exact = facts.fraction_bits is not None and (self._moves_own_part or source == "opened-shares")
-        self._encoded = self._features
-        if self.is_exact and facts.fraction_bits is not None:
-            self._encoded = np.ldexp(encode(self._features, facts.fraction_bits).astype(float), -facts.fraction_bits)
 
     def rows(self, ids: IntArray) -> FloatArray:
-        return self._encoded[self._at(ids)]
+        return self._encoded(self._features[self._at(ids)])
+
+    def _encoded(self, rows: FloatArray) -> FloatArray:
+        """A batch at a time, beside a table that may fill the memory."""
+        if not self.is_exact or self._fraction_bits is None:
+            return rows
+        return np.ldexp(encode(rows, self._fraction_bits).astype(float), -self._fraction_bits)
 
     def gradient(self, round_number: int, ids: IntArray) -> FloatArray:
         at = self._at(ids)
+        features = self._features[at]
+        encoded = self._encoded(features)
         gradient: FloatArray = np.array(self.gradients[round_number], dtype=np.float64)
         own_noise = np.broadcast_to(self._noise.in_gradient_of(self._name, round_number), len(ids))
-        gradient -= self._encoded[at].T @ own_noise / len(ids)
+        gradient -= encoded.T @ own_noise / len(ids)
         if not self.is_exact or not self._moves_own_part:
             return gradient
-        own = self._features[at] @ self._weights[round_number]
+        own = features @ self._weights[round_number]
         if self._labels is not None:
             own = own - 2.0 * (2.0 * self._labels[at] - 1.0)
         # 4 s G = X'own + Xe'others (line 12 of protocol 1): add (Xe - X)'own to have Xe'f on the right.
-        moved: FloatArray = gradient + (self._encoded[at] - self._features[at]).T @ own / (4 * len(ids))
+        moved: FloatArray = gradient + (encoded - features).T @ own / (4 * len(ids))
         return moved
 
     def _at(self, ids: IntArray) -> list[int]:

@@ -22,7 +22,7 @@ class RoundLog:
     """The true residual and the parties' scores of every row of every batch, as they were when the round began."""
 
     def __init__(self, parties: Sequence[str] = ()) -> None:
-        self._ids: list[IntArray] = []
+        self._visits: list[tuple[int, IntArray]] = []
         self._residuals: list[FloatArray] = []
         self._scores: dict[str, list[FloatArray]] = {name: [] for name in parties}
 
@@ -30,7 +30,7 @@ class RoundLog:
         self, round_number: int, row_ids: IntArray, residual: FloatArray | None, scores: Sequence[FloatArray] = ()
     ) -> None:
         """``residual`` None where it is not known: a run that was captured may lack what it takes."""
-        self._ids.append(np.column_stack([np.full(len(row_ids), round_number), row_ids]))
+        self._visits.append((round_number, row_ids))
         if residual is not None:
             self._residuals.append(residual)
         for column, score in zip(self._scores.values(), scores, strict=True):
@@ -38,21 +38,26 @@ class RoundLog:
 
     def secrets(self, order: Sequence[str]) -> dict[Secret, KeptSecret]:
         """Those that were known in every round; of groups of these parties the sum of their scores."""
-        if not self._ids:
+        if not self._visits:
             return {}
         found: dict[Secret, KeptSecret] = {}
-        if len(self._residuals) == len(self._ids):
-            found[Secret(SecretKind.RESIDUALS, JOINT)] = _of_rounds("residual", self._ids, [self._residuals])
+        if len(self._residuals) == len(self._visits):
+            residuals = partial(_of_rounds, "residual", self._visits, [self._residuals])
+            found[Secret(SecretKind.RESIDUALS, JOINT)] = residuals
         for group in groups_of([name for name in order if name in self._scores]):
             secret = Secret(SecretKind.PARTIAL_SCORES, together(group))
-            found[secret] = partial(_of_rounds, "score", self._ids, [self._scores[name] for name in group])
+            found[secret] = partial(_of_rounds, "score", self._visits, [self._scores[name] for name in group])
         return found
 
 
-def _of_rounds(name: str, ids: Sequence[IntArray], terms: Sequence[Sequence[FloatArray]]) -> SecretValues:
+def _of_rounds(
+    name: str, visits: Sequence[tuple[int, IntArray]], terms: Sequence[Sequence[FloatArray]]
+) -> SecretValues:
     """The sum of the terms, each an array a round."""
     values = np.sum([np.concatenate(parts) for parts in terms], axis=0)
-    return SecretValues.spanning(np.concatenate(ids), (name,), values[:, None])
+    rows = np.concatenate([ids for _, ids in visits])
+    rounds = np.repeat([number for number, _ in visits], [len(ids) for _, ids in visits])
+    return SecretValues.spanning(np.column_stack([rounds, rows]), (name,), values[:, None])
 
 
 def truth_of(federation: Federation, log: RoundLog) -> Truth:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from fedleak.core.whole.federation import Federation, Party, Settings, settings_
 from fedleak.core.whole.hooks import Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import Run, Sink
-from fedleak.core.whole.truth import SecretValues, Served, Truth
+from fedleak.core.whole.run import Captured, Run, Sink
+from fedleak.core.whole.truth import KeptSecret, SecretValues, Served, Truth
 from fedleak.models.model import Model
 from fedleak.models.opaque import SERVICE, OpaqueModel
 from fedleak.protocols.actor import Actor, start_round
@@ -37,12 +38,20 @@ from fedleak.protocols.usefulness import Usefulness, of_classes
 
 @dataclass(frozen=True, eq=False)
 class _Joint:
-    """What the parties hold together: only the ideal computation sees it whole."""
+    """What the parties hold together: only the ideal computation sees it whole, and the rows that it works on alone."""
 
     columns: tuple[str, ...]
     ids: IntArray
-    features: FloatArray
+    parts: tuple[FloatArray, ...]  # a party's columns each
     labels: IntArray
+
+    def rows(self, positions: IntArray) -> FloatArray:
+        found = np.empty((len(positions), len(self.columns)))
+        end = 0
+        for part in self.parts:
+            start, end = end, end + part.shape[1]
+            found[:, start:end] = part[positions]
+        return found
 
 
 class VerticalPrediction(Protocol):
@@ -92,14 +101,15 @@ class VerticalPrediction(Protocol):
         share = 1.0 if self._model else settings.prediction_share
         train, wanted = _split(len(joint.ids), share, randomness.public("predicted rows"))
         drawn = randomness.secret(prediction.JOINT_COMPUTATION, "training")
-        model = self._model or served_model(settings, joint.features[train], joint.labels[train], joint.columns, drawn)
-        for party, actor in zip(parties, actors, strict=True):
-            _keep(party, actor, joint, train, wanted)
+        model = self._model or served_model(settings, joint.rows(train), joint.labels[train], joint.columns, drawn)
+        for party, actor, own in zip(parties, actors, joint.parts, strict=True):
+            _keep(party, actor, joint, own, train, wanted)
         start_round([*actors, computation], 0)
-        rows = model.arrange(joint.features[wanted], joint.columns)
+        rows = model.arrange(joint.rows(wanted), joint.columns)
         released = _serve(model, rows, joint.ids[wanted], actors[0], computation, settings)
+        del rows  # a copy of it is recorded
         captured = sink.finish(facts)
-        served = Served(model.to_spec(), Table(model.columns, joint.ids[wanted], rows), released)
+        served = Served(model.to_spec(), _recorded_inputs(captured), released)
         truth = truth_of(parties, joint.ids[wanted], wanted, served, unit_box=settings.unit_box)
         known = joint.labels[train] if len(train) else joint.labels
         measured = utility(released, joint.labels[wanted], model, parties, known)
@@ -193,7 +203,7 @@ def _join(parties: Sequence[Party], actors: Sequence[Actor], settings: Predictio
         parts.append(features)
     columns = tuple(name for party in parties for name in party.columns)
     labels = np.asarray(parties[0].train.labels, dtype=np.int64)
-    return _Joint(columns, parties[0].train.ids, np.hstack(parts), labels)
+    return _Joint(columns, parties[0].train.ids, tuple(parts), labels)
 
 
 def _split(n_rows: int, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -203,13 +213,11 @@ def _split(n_rows: int, share: float, rng: np.random.Generator) -> tuple[IntArra
     return np.sort(order[n_wanted:]), np.sort(order[:n_wanted])
 
 
-def _keep(party: Party, actor: Actor, joint: _Joint, train: IntArray, wanted: IntArray) -> None:
-    own = np.array([joint.columns.index(name) for name in party.columns], dtype=np.int64)
-    mine = joint.features[np.ix_(wanted, own)]
-    actor.record(steps.OWN_DATA, steps.FEATURES, Table(party.columns, joint.ids[wanted], mine))
+def _keep(party: Party, actor: Actor, joint: _Joint, own: FloatArray, train: IntArray, wanted: IntArray) -> None:
+    actor.record(steps.OWN_DATA, steps.FEATURES, Table(party.columns, joint.ids[wanted], own[wanted]))
     if party.train.labels is not None:
-        trained_on = joint.features[np.ix_(train, own)]
-        actor.record(steps.OWN_DATA, prediction.TRAINING_FEATURES, Table(party.columns, joint.ids[train], trained_on))
+        trained_on = Table(party.columns, joint.ids[train], own[train])
+        actor.record(steps.OWN_DATA, prediction.TRAINING_FEATURES, trained_on)
         actor.record(steps.OWN_DATA, steps.LABELS, Table(("label",), joint.ids[train], joint.labels[train][:, None]))
 
 
@@ -230,22 +238,31 @@ def _serve(
     return np.asarray(released.values)
 
 
+def _recorded_inputs(captured: Captured) -> Table:
+    """From the records: on the disk where they are, and in memory once."""
+    records = captured.locals[prediction.JOINT_COMPUTATION]
+    return next(one.value for one in records if one.name == prediction.INPUTS.name and isinstance(one.value, Table))
+
+
 def truth_of(parties: Sequence[Party], ids: IntArray, wanted: IntArray, served: Served, *, unit_box: bool) -> Truth:
     """The predicted rows of every party; a column's range is the unit interval, or that of all its rows.
 
     A party's values are its own, also where it kept a column out of the computation.
     """
-    secrets = {}
+    secrets: dict[Secret, KeptSecret] = {}
     for party in parties:
-        if not party.columns:
-            continue
-        own, all_rows = party.train.features, party.described_by
-        unit = (np.zeros(own.shape[1]), np.ones(own.shape[1]))
-        low, high = unit if unit_box else (all_rows.min(axis=0), all_rows.max(axis=0))
-        values = SecretValues(ids, party.columns, own[wanted], np.column_stack([low, high]))
-        secrets[Secret(SecretKind.FEATURES, party.name)] = values
-        secrets[Secret(SecretKind.RANGES, party.name)] = values
+        if party.columns:
+            values = partial(_values_of, party, ids, wanted, unit_box=unit_box)
+            secrets[Secret(SecretKind.FEATURES, party.name)] = values
+            secrets[Secret(SecretKind.RANGES, party.name)] = values
     return Truth(secrets, served)
+
+
+def _values_of(party: Party, ids: IntArray, wanted: IntArray, *, unit_box: bool) -> SecretValues:
+    own, all_rows = party.train.features, party.described_by
+    unit = (np.zeros(own.shape[1]), np.ones(own.shape[1]))
+    low, high = unit if unit_box else (all_rows.min(axis=0), all_rows.max(axis=0))
+    return SecretValues(ids, party.columns, own[wanted], np.column_stack([low, high]))
 
 
 def utility(
