@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from fedleak.trial.provenance import code_state, one_thread, provenance
 
 ROOT = Path(__file__).parents[1]
 RESULT, PAGE = ROOT / "docs" / "results" / "cost_model.json", ROOT / "docs" / "scale.md"
+TABLES = RESULT.with_name("million_rows.json")  # by scripts/million_rows.py
 KEY_BITS, FRACTION_BITS, SEED, ALLOWED = 2048, 40, 3, 0.30
 SETTINGS: Mapping[str, Settings] = {
     "vertical-logistic": VerticalLogisticSettings(batch_size=32, epochs=1),
@@ -138,11 +140,21 @@ def extrapolated(speed: CipherSpeed) -> list[dict[str, object]]:
     return found
 
 
+def results() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Those that are there: of this script, and of the one on large tables."""
+    compared = json.loads(RESULT.read_text(encoding="utf-8"))
+    return compared, json.loads(TABLES.read_text(encoding="utf-8")) if TABLES.exists() else {"rows": []}
+
+
+def write_page() -> None:
+    PAGE.write_text(page(*results()), encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", action="store_true", help="write the page again, from the result that is there")
     if parser.parse_args(arguments).page:
-        PAGE.write_text(page(json.loads(RESULT.read_text(encoding="utf-8"))), encoding="utf-8")
+        write_page()
         return 0
     code, began = code_state(), time.process_time()
     with one_thread(), using(1):
@@ -164,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "provenance": made,
     }
     RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(result), encoding="utf-8")
+    write_page()
     return 0 if all(abs(row.ratio - 1) <= ALLOWED for row in rows) else 1
 
 

@@ -149,7 +149,7 @@ class _Member:
         """A batch at a time, beside a table that may fill the memory."""
         if not self.is_exact or self._fraction_bits is None:
             return rows
-        return np.ldexp(encode(rows, self._fraction_bits).astype(float), -self._fraction_bits)
+        return np.asarray(np.ldexp(encode(rows, self._fraction_bits).astype(float), -self._fraction_bits))
 
     def gradient(self, round_number: int, ids: IntArray) -> FloatArray:
         at = self._at(ids)
