@@ -10,13 +10,14 @@ from fedleak.auditing.budget import FOR_RUNS, as_settings, budget_seconds, fitte
 from fedleak.auditing.changed_scenario import changed as with_settings
 from fedleak.auditing.estimate import Size, Speeds, estimate_words, work_of
 from fedleak.auditing.planner import plan_audit
-from fedleak.auditing.runner import TIME_SPENT, Audit
+from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.core.errors import InputError, ScenarioError, TimeSpentError
 from fedleak.core.finding import Outcome
 from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cipher_speed import CipherSpeed
-from fedleak.door.audits import Told
+from fedleak.door.told_progress import Told
 from fedleak.report import html, json_format
 from fedleak.trial.progress import Silent
 from scenarios import SMALL, changed

@@ -10,9 +10,10 @@ import pytest
 
 from fedleak.auditing import runs_ahead
 from fedleak.auditing.planner import plan_audit
-from fedleak.auditing.runner import TIME_SPENT, Audit
+from fedleak.auditing.runner import Audit
 from fedleak.auditing.runs_ahead import RunsAhead, Standby
 from fedleak.auditing.scenario_file import parse_scenario
+from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.auditing.trainings import StoredTraining, in_memory
 from fedleak.core.errors import TimeSpentError
 from fedleak.core.finding import Outcome

@@ -9,8 +9,9 @@ from statistics import fmean
 
 from fedleak.advising.worth import SERVED_SHARE, Worth, worth_of
 from fedleak.auditing.planner import PlannedRun, plan_audit, under_ideal_cipher
-from fedleak.auditing.runner import TIME_SPENT, Audit
+from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
+from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.auditing.trainings import in_memory
 from fedleak.core.attack import Verdict
 from fedleak.core.conclusion import ANSWERED, contradicts_theory

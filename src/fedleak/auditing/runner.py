@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
@@ -24,6 +23,7 @@ from fedleak.auditing.planner import (
 from fedleak.auditing.runs_ahead import RunsAhead, Standby, is_long
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import scenario_json
+from fedleak.auditing.time_left import TIME_SPENT, TimeLeft
 from fedleak.auditing.trainings import SinkFactory, Trainings
 from fedleak.core.errors import FedleakError, InputError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.finding import Finding, Outcome
@@ -44,7 +44,6 @@ from fedleak.trial.progress import Progress, WatchedSink
 from fedleak.trial.provenance import environment
 
 REPEATS = 5  # runs that a finding is decided on: under noise the luck of a single one can pass for a leak
-TIME_SPENT = "the time that was given is spent"
 _SHOWN = ("cipher", "key_bits", "fraction_bits")
 NOT_ISOLATED = "in the audit's own process, beside the data"
 
@@ -97,8 +96,7 @@ class Audit:
         self._progress = progress
         self._limits = limits
         self._kept = kept or Kept()
-        self._deadline = deadline
-        self._for_first_attacks = for_first_attacks
+        self._time = TimeLeft(deadline, for_first_attacks)
         self._reduced = reduced
         self._standby = standby
         self._digests = data_digests(scenario, runs)
@@ -174,12 +172,7 @@ class Audit:
         )
 
     def _seconds_left(self) -> float | None:
-        if self._deadline is None:
-            return None
-        left = self._deadline - time.perf_counter()
-        if left <= 0:
-            raise TimeSpentError(TIME_SPENT)
-        return left
+        return self._time.seconds()
 
     def _foreign(self) -> tuple[str, ...]:
         return attacks_for_other_protocols(self._scenario.protocol, self._scenario.adversaries)
@@ -219,19 +212,11 @@ class Audit:
         if place not in self._kept.summaries:
             summary = RunSummary(label, planned.deviation, utility, played.seconds, notes, blind)
             self._kept.add_summary(place, summary)
-        self._leave_time_for_first_attacks()
+        if not self._kept.findings and self._time.extended():
+            least = duration_words(self._time.for_first_attacks)
+            self._progress.note(f"the run took longer than was foreseen; attacks on it have {least}")
         self._progress.begin(f"attacks, {label or 'no defense'}", len(tasks))
         self._attack_all(tasks, [played, *again], label, ahead)
-
-    def _leave_time_for_first_attacks(self) -> None:
-        if self._deadline is None or self._kept.findings:
-            return
-        least = time.perf_counter() + self._for_first_attacks
-        if least > self._deadline:
-            self._deadline = least
-            self._progress.note(
-                f"the run took longer than was foreseen; attacks on it have {duration_words(self._for_first_attacks)}"
-            )
 
     def _train(self, place: int, ahead: RunsAhead) -> Played:
         first = (place, 0)

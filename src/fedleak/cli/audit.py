@@ -12,8 +12,8 @@ import click
 from fedleak.auditing.changed_scenario import changed
 from fedleak.auditing.frames import FrameOptions
 from fedleak.auditing.own_table import Draft, Wishes, draft_text, drafted
-from fedleak.auditing.runner import TIME_SPENT
 from fedleak.auditing.served_file import drafted_model
+from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.cli.key_warning import warn_of_short_key

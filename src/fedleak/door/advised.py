@@ -18,8 +18,8 @@ from fedleak.auditing.runner import REPEATS
 from fedleak.core.errors import InputError, TimeSpentError
 from fedleak.core.whole.randomness import RunKey
 from fedleak.data import load_table
-from fedleak.door.audits import progress_of
 from fedleak.door.given import Given, given
+from fedleak.door.told_progress import progress_of
 from fedleak.trial.progress import Progress
 
 if TYPE_CHECKING:

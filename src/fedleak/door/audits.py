@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypedDict
 from fedleak.auditing.budget import FOR_FIRST_ATTACKS, budget_seconds
 from fedleak.auditing.data_digest import digest_of
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
-from fedleak.auditing.runner import REPEATS, TIME_SPENT, Audit
+from fedleak.auditing.runner import REPEATS, Audit
+from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
@@ -24,12 +25,13 @@ from fedleak.door.early_start import started_early
 from fedleak.door.fitting import fit
 from fedleak.door.given import Defenses, Given, GivenCapture, check_lists, given, is_gradient
 from fedleak.door.reports import PAGE, REPORT
+from fedleak.door.told_progress import progress_of
 from fedleak.door.withheld_keys import WithheldKeys
 from fedleak.report import html, json_format
 from fedleak.report.finding_journal import JOURNAL, Journal, Order, began, not_written, recall
 from fedleak.storage.capture_and_truth import DiskSink
 from fedleak.trial.conversation import Limits
-from fedleak.trial.progress import Progress, Silent
+from fedleak.trial.progress import Progress
 
 if TYPE_CHECKING:
     from fedleak.door.given import Source
@@ -264,28 +266,6 @@ def _written(carried: Carried, out: Path) -> Carried:
         except InputError as error:
             failed = failed or not_written(path, error.__cause__ or error)
     return replace(carried, failed=failed)
-
-
-class Told(Progress):
-    """A line a piece of work."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-
-    def begin(self, what: str, total: int | None) -> None:
-        self._tell(f"{what} ...")
-
-    def note(self, text: str) -> None:
-        self._tell(text)
-
-    def advance(self) -> None:
-        pass
-
-
-def progress_of(wanted: Progress | Callable[[str], None] | None) -> Progress:
-    if wanted is None:
-        return Silent()
-    return wanted if isinstance(wanted, Progress) else Told(wanted)
 
 
 @dataclass(frozen=True)
