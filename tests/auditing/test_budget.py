@@ -147,5 +147,5 @@ def test_attempts_are_ended_when_the_time_is_spent(runs, monkeypatch):
     monkeypatch.setattr(audit, "_attack", lambda *_: (time.sleep(0.2), None)[1])
     monkeypatch.setattr(audit, "_seconds_left", lambda: 0.01)
     with pytest.raises(TimeSpentError, match=TIME_SPENT):
-        audit._attack_all(planned.tasks[:1], [], None, n_jobs=1)
+        audit._attack_all(planned.tasks[:1], [], None, nobody)
     assert not audit.report().findings[0].score
