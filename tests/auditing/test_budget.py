@@ -11,6 +11,7 @@ from fedleak.auditing.changed_scenario import changed as with_settings
 from fedleak.auditing.estimate import Size, Speeds, estimate_words, work_of
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
+from fedleak.auditing.runs_ahead import RunsAhead
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.core.errors import InputError, ScenarioError, TimeSpentError
@@ -146,6 +147,7 @@ def test_attempts_are_ended_when_the_time_is_spent(runs, monkeypatch):
     audit = Audit(parse_scenario(REAL), [planned], lambda _: MemorySink(), Silent(), isolated=False)
     monkeypatch.setattr(audit, "_attack", lambda *_: (time.sleep(0.2), None)[1])
     monkeypatch.setattr(audit, "_seconds_left", lambda: 0.01)
+    nobody = RunsAhead((), audit._trainings.stored, n_processes=0, n_attempts=1)
     with pytest.raises(TimeSpentError, match=TIME_SPENT):
         audit._attack_all(planned.tasks[:1], [], None, nobody)
     assert not audit.report().findings[0].score
