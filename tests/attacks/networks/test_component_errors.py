@@ -11,6 +11,7 @@ from fedleak.attacks.networks.component_errors import component_errors
 from fedleak.attacks.networks.kinked_rows import kinked_rows
 from fedleak.attacks.networks.picture_components import component_mixes
 from fedleak.attacks.networks.solved_batch import FITS, LARGEST, solved_batch
+from fedleak.attacks.networks.sparse_errors import SparseErrors
 from fedleak.models.initial_parameters import initial_network
 from fedleak.models.layered_torch import arrays_of, gradients, tensors_of
 from fedleak.models.layers import layer_of_line
@@ -45,7 +46,7 @@ def test_behind_a_sigmoid_components_are_near_and_nothing_is_claimed():
     found = solved_batch(seen, np.random.default_rng(0))
     assert not found.fits
     assert found.counts is None
-    assert "nothing confirms them" in found.why
+    assert found.why.startswith(f"the network confirms 0 of {MANY} rows")
     true = pictures.reshape(MANY, -1)
     alike = np.abs(np.corrcoef(found.hidden.rows, true)[:MANY, MANY:]).max(axis=1)
     assert np.median(alike) > 0.9
@@ -53,10 +54,29 @@ def test_behind_a_sigmoid_components_are_near_and_nothing_is_claimed():
     assert np.median(blind) < 0.5
 
 
+def test_rows_that_zeros_give_stand_beside_components_of_the_others(monkeypatch):
+    """Two errors come as their sum and difference: their rows are not confirmed, all others are."""
+    seen, pictures, _ = picture_gradient(WIDE, n_rows=MANY, seed=1, side=20, dark=True)
+
+    def two_mixed(equations, shape, rng):
+        for found in component_errors(equations, shape, rng):
+            errors = found.errors.copy()
+            errors[:, :2] = found.errors[:, :2] @ [[1.0, 1.0], [1.0, -1.0]]
+            yield SparseErrors(errors, found.n_starts)
+
+    monkeypatch.setattr(solving, "component_errors", two_mixed)
+    found = solved_batch(seen, np.random.default_rng(0))
+    assert not found.fits
+    assert f"confirms {MANY - 2} of {MANY}" in found.why
+    far = np.abs(found.hidden.rows[:, None] - pictures.reshape(MANY, -1)[None]).max(axis=2)
+    assert (far.min(axis=1) < 1e-4).sum() >= MANY - 2
+    assert sorted(far.argmin(axis=1)) == list(range(MANY))
+
+
 def test_more_of_them_are_near_alone_and_still_more_are_refused(monkeypatch):
     seen, _, _ = picture_gradient(WIDE, n_rows=MANY, seed=1, side=20, dark=True)
     monkeypatch.setattr(solving, "MOST_EXACT", MANY - 1)
-    assert "nothing confirms them" in solved_batch(seen, np.random.default_rng(0)).why
+    assert "confirms 0 of" in solved_batch(seen, np.random.default_rng(0)).why
     monkeypatch.setattr(solving, "MOST_NEAR", MANY - 1)
     refused = solved_batch(seen, np.random.default_rng(0))
     assert refused.hidden is None

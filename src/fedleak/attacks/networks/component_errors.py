@@ -31,7 +31,7 @@ def component_errors(equations: Equations, shape: Shape, rng: np.random.Generato
     kept, chosen = np.zeros((0, n_rows)), np.zeros((0, n_rows))
     for number in range(1, ROUNDS + 1):
         clear = _clear(seen, chosen, rng)
-        mixes = component_mixes(equations.factors, shape, _others(seen, clear), rng)
+        mixes = component_mixes(equations.factors, shape, others(seen, clear), rng)
         found = _off_together(seen, mixes @ equations.folded[seen.alive].T)
         better = [improved(seen.span, one, clear) for one in found]
         kept = merged(seen.span, np.concatenate([kept, np.array(better).reshape(-1, n_rows)]))
@@ -48,7 +48,7 @@ def _clear(seen: SeenErrors, chosen: FloatArray, rng: np.random.Generator) -> Fl
     return np.asarray(chosen[taken & (counts >= SURE * counts.max(initial=0))][: chosen.shape[1] - 1])
 
 
-def _others(seen: SeenErrors, clear: FloatArray) -> FloatArray:
+def others(seen: SeenErrors, clear: FloatArray) -> FloatArray:
     """(directions, K): an orthonormal basis of the mixes of all rows whose errors are not among ``clear``. Where those
     are projected out of the errors, their rows are gone."""
     beside = np.linalg.svd(clear)[2][len(clear) :] if len(clear) else np.eye(clear.shape[1])

@@ -8,7 +8,6 @@ of these fails, what is missing is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +18,10 @@ from fedleak.attacks.networks.component_errors import component_errors
 from fedleak.attacks.networks.component_rows import component_rows
 from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
 from fedleak.attacks.networks.hidden_rows import HiddenRows, solved
-from fedleak.attacks.networks.kinked_rows import kinked_rows
+from fedleak.attacks.networks.kinked_rows import KinkedRows, kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
-from fedleak.attacks.networks.sparse_errors import SparseErrors, sparse_errors
+from fedleak.attacks.networks.sparse_errors import sparse_errors
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
 from fedleak.models.layered_torch import outputs_of
@@ -72,7 +71,7 @@ def solved_batch(seen: ClientGradient, rng: np.random.Generator) -> SolvedBatch:
     if factors.n_rows > LARGEST:
         return _of_many(seen.network, equations, gradient, rng)
     if kinked:
-        return _by_zeros(equations, gradient, sparse_errors(factors, rng, MOST_STARTS))
+        return _by_zeros(equations, kinked_rows(equations, gradient, sparse_errors(factors, rng, MOST_STARTS), FITS))
     counts = counts_of(seen, factors.n_rows)
     if counts is None:
         return SolvedBatch("label counts do not come out whole: predictions depend on the rows too much", factors)
@@ -92,20 +91,21 @@ def _of_many(
     if len(shape) != 3 or not read_off(network) or equations.ones is None or factors.n_rows > MOST_NEAR:
         most = f"of more than {LARGEST} rows are not tried, of up to {MOST_NEAR} pictures into a layer with bias apart"
         return SolvedBatch(f"batches {most}; this has {factors.n_rows}", factors)
+    found = None
     if sparse(equations.top) and factors.n_rows <= MOST_EXACT:
-        found = _by_zeros(equations, gradient, component_errors(equations, shape, rng))
-        if found.counts is not None:
-            return found
-    near = component_rows(equations, shape, rng)
+        found = kinked_rows(equations, gradient, component_errors(equations, shape, rng), FITS)
+    if found is not None and found.confirmed.all():
+        return _by_zeros(equations, found)
+    near = component_rows(equations, shape, rng, found)
     if near is None:
         return SolvedBatch("the span of the rows has fewer independent components than rows", factors)
-    why = "independent components alone: rows are near at best, and nothing confirms them"
+    confirmed = 0 if found is None else int(found.confirmed.sum())
+    why = f"the network confirms {confirmed} of {factors.n_rows} rows; others are independent components, near at best"
     return SolvedBatch(why, factors, None, near, _expected_error(near))
 
 
-def _by_zeros(equations: Equations, gradient: FloatArray, candidates: Iterable[SparseErrors]) -> SolvedBatch:
+def _by_zeros(equations: Equations, found: KinkedRows | None) -> SolvedBatch:
     """Label counts are those of the rows: no prediction has to be guessed."""
-    found = kinked_rows(equations, gradient, candidates, FITS)
     if found is None:
         why = "too few errors with more zeros than chance has: units are on or off for most rows alike, or too few"
         return SolvedBatch(why, equations.factors)

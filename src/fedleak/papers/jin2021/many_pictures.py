@@ -19,9 +19,16 @@ from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Reference
 from fedleak.metrics.picture_metrics import decibels
 from fedleak.papers.experiment import Experiment, Figures, Row
-from fedleak.papers.jin2021.one_gradient_case import GREY, GradientCase, Problem, errors_of_rows, problem_of
+from fedleak.papers.jin2021.one_gradient_case import (
+    GREY,
+    GradientCase,
+    Problem,
+    errors_of_rows,
+    problem_of,
+    share_of_rows_within,
+)
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
-from fedleak.papers.jin2021.relu_batches import batch_figures, batch_row
+from fedleak.papers.jin2021.relu_batches import EXACT, batch_figures, batch_row, timed_batch
 from fedleak.trial.progress import Progress
 
 WIDTH = 1024
@@ -56,7 +63,12 @@ class ManyPictures(Experiment):
 
 def _figures(case: GradientCase, seed: int) -> Figures:
     problem = problem_of(case, seed, lines=WIDE)
-    return {**batch_figures(problem, seed), **_by_components(problem, seed)}
+    batch, seconds = timed_batch(problem, seed)
+    return {
+        **batch_figures(problem, batch, seconds),
+        "rows_exact": share_of_rows_within(problem, batch, EXACT),
+        **_by_components(problem, seed),
+    }
 
 
 def _by_components(problem: Problem, seed: int) -> Figures:
@@ -83,7 +95,8 @@ def _decibels(problem: Problem, rows: FloatArray) -> FloatArray:
 
 def _row(case: GradientCase, found: Sequence[Figures]) -> Row:
     row = batch_row(case, found, WIDTH)
-    means = {name: float(np.mean([one[name] or 0.0 for one in found])) for name in found[0] if "component" in name}
+    shares = ("rows_exact", "psnr_of_components", "components_above_20_db")
+    means = {name: float(np.mean([one[name] or 0.0 for one in found])) for name in shares}
     blind = {
         **(row.baseline or {}),
         "psnr_of_components": float(np.mean([one["psnr_of_grey"] or 0.0 for one in found])),

@@ -140,6 +140,12 @@ def hidden_error(problem: Problem, batch: SolvedBatch) -> float | None:
     return None if found is None else float(np.abs(found[0] - found[1]).max())
 
 
+def share_of_rows_within(problem: Problem, batch: SolvedBatch, limit: float) -> float:
+    """Rows whose numbers into the first fully connected layer are all within it; 0 where none is told."""
+    found = _paired(problem, batch)
+    return 0.0 if found is None else float((np.abs(found[0] - found[1]).max(axis=1) <= limit).mean())
+
+
 def hidden_relative_error(problem: Problem, batch: SolvedBatch) -> float | None:
     """Of the row that is worst: the length of its error over its own."""
     found = _paired(problem, batch)
