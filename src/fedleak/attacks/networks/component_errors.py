@@ -16,11 +16,12 @@ from fedleak.attacks.networks.batch_equations import Equations
 from fedleak.attacks.networks.picture_components import component_mixes
 from fedleak.attacks.networks.sparse_errors import SeenErrors, SparseErrors, independent, merged, seen_errors
 from fedleak.attacks.networks.sparse_vectors import distinct, fitted, improved, null_vector
-from fedleak.core.arrays import FloatArray
+from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.models.layers import Shape
 
 ROUNDS = 24
-OFF = (1.05, 1.3, 1.6, 2.0)  # times K: units that are taken to be off, the furthest below zero first
+FEW_OFF = (1.05, 1.6)  # times K: units that are taken to be off, the furthest below zero first: with fewer errors,
+MANY_OFF = (0.4, 0.6, 0.8)  # and as a share of those below zero: the furthest are off for other rows as well
 SURE = 0.7  # of the most zeros that any vector has: most sums of two rows' errors have fewer
 TAKEN = 0.75  # of those: some of them are sums all the same, and hide two rows as long as they are projected out
 
@@ -58,14 +59,19 @@ def others(seen: SeenErrors, clear: FloatArray) -> FloatArray:
 def _off_together(seen: SeenErrors, outputs: FloatArray) -> FloatArray:
     """For each component the vectors that are zero where it is far below zero, and at rounding."""
     lines, n_rows = seen.span.lines, seen.span.basis.shape[1]
-    order = np.argsort(outputs, axis=1)
-    sizes = sorted({min(int(times * n_rows) + 1, len(lines)) for times in OFF})
-    starts = np.array([_nearly_null(lines[units[:size]]) for size in sizes for units in order])
+    starts = np.array([_nearly_null(lines[units]) for one in outputs for units in _furthest_below(one, n_rows)])
     found = np.concatenate([starts, fitted(seen.span, starts)])  # near zeros may be none, and spoil what was exact
     found = found[seen.span.zeros(found).sum(axis=1) >= seen.span.enough]
     lines = seen.span.basis / seen.span.noise[:, None]
     again = [null_vector(lines[zero]) for zero in seen.span.zeros(found[distinct(found)])]
     return np.array(again).reshape(-1, n_rows)
+
+
+def _furthest_below(outputs: FloatArray, n_rows: int) -> list[IntArray]:
+    """Sets of units that are taken to be off, each with n_rows of them at least."""
+    order, n_below = np.argsort(outputs), int((outputs < 0).sum())
+    sizes = [times * n_rows for times in FEW_OFF] + [share * n_below for share in MANY_OFF if share * n_below > n_rows]
+    return [order[: int(size) + 1] for size in sizes]
 
 
 def _nearly_null(lines: FloatArray) -> FloatArray:
