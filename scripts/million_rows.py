@@ -94,11 +94,11 @@ class Row:
     wall_seconds: float
     cpu_seconds: float
     peak_megabytes: float  # of all processes together, shared pages counted once
+    why: str
     outcome: str
     metric: str | None
     value: float | None
     baseline: float | None
-    why: str
 
     @property
     def is_good(self) -> bool:
@@ -150,7 +150,7 @@ def measured(folder: Path, case: Case, n_rows: int, repeats: int) -> Row:
         raise RuntimeError(f"an audit must end with 0, or 3 where an attack failed; got {process.returncode}")
     found = json.loads(report.read_text(encoding="utf-8"))["findings"]
     (told,) = [one for one in found if one["attack"] == case.attack and one["defense"] is None]
-    answer = [told[name] for name in ("outcome", "metric", "value", "baseline", "why")]
+    answer = [told[name] for name in ("why", "outcome", "metric", "value", "baseline")]
     return Row(case.attack, n_rows, N_COLUMNS, repeats, seconds, watch.cpu_seconds, watch.peak_bytes / 1e6, *answer)
 
 
