@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import faults
 
@@ -21,17 +22,19 @@ def test_no_fault_may_pass_for_a_finding() -> None:
     assert all(1 not in expected for _, expected, _ in faults.FAULTS.values())
 
 
-def test_a_moment_after_the_end_is_drawn_again(monkeypatch, tmp_path) -> None:
+def test_a_moment_at_which_nothing_is_left_to_find_is_drawn_again(monkeypatch, tmp_path) -> None:
     """An audit that is over cannot lose anything, and would pass for one that was killed at its work."""
-    codes = [0, 0, -9]
-    place = type("At", (), {"folder": tmp_path})()
+    moments = [(0, 3), (-9, 3), (-9, 2)]  # exit code, lines of three that are in the journal
 
-    def tried(at, number, rng):
-        assert at is place
-        assert 0 <= rng.random() < 1
-        (tmp_path / f"moment-{number}").mkdir()
-        return faults.Row("x", "y", codes.pop(0), faults.KILLED, "", "1 of 8 findings", "nothing", "nothing")
+    def killed(place, out, rng):
+        code, n_lines = moments.pop(0)
+        (place.folder / out).mkdir()
+        (place.folder / out / "journal.jsonl").write_text("line\n" * n_lines)
+        return f"draw {rng.random() < 1}", code
 
-    monkeypatch.setattr(faults, "killed_at_random", tried)
-    assert faults.killed_at_work(place, 3, Random(0)).is_good
-    assert codes == []
+    monkeypatch.setattr(faults, "killed_at_random", killed)
+    monkeypatch.setattr(faults, "_row", lambda place, *told: told)
+    place = SimpleNamespace(folder=tmp_path, journal=b"line\n" * 3)
+    told = faults.killed_at_work(place, 3, Random(0))
+    assert told == ("moment-3", "killed at a random moment, 4", "draw True", -9, faults.KILLED, "")
+    assert moments == []
