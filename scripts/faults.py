@@ -21,7 +21,7 @@ from random import Random
 from fedleak.core.finding import Outcome
 from fedleak.door.reports import load_report
 from fedleak.report.finding_journal import JOURNAL
-from fedleak.trial.isolation import SETTLED_SECONDS
+from fedleak.storage.own_folder import SETTLED_SECONDS
 from injected_faults import FAULTS, FEDLEAK, Place, comparable
 
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
