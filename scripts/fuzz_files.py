@@ -257,7 +257,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=50_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first mutant of each seed")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more blocks after so long")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="end with the first block that is done after so long"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     wanted = parser.parse_args()
     until = time.monotonic() + wanted.seconds
@@ -265,9 +267,10 @@ def main() -> int:
     faults: list[Fault] = []
     peak = 0
     with multiprocessing.Pool(wanted.jobs, _begin, (MEMORY_BYTES,)) as pool:
-        todo = (job for job in jobs(wanted.count, wanted.first) if time.monotonic() < until)
-        for counted, found, memory in pool.imap_unordered(block, todo):
+        for counted, found, memory in pool.imap_unordered(block, jobs(wanted.count, wanted.first)):
             total, faults, peak = total + counted, faults + found, max(peak, memory)
+            if time.monotonic() >= until:  # not where jobs are made: a pool takes all of them at once
+                break
     for fault in faults[:20]:
         print(f"{fault.seed}, mutant {fault.number}:\n{fault.what}")
     print(f"{sum(total.values()):,} mutants: {dict(total)}; peak of a process {peak / 1e6:.0f} MB")

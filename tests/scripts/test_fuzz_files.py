@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,21 @@ def test_a_hang_is_noticed_where_a_reader_takes_any_error_for_the_files_fault(mo
     monkeypatch.setitem(fuzz_files.READERS, "table", patient)
     seed = next(path for path in fuzz_files.seeds() if path.name.startswith("table"))
     assert "TooLong" in fuzz_files.tried(seed, 0, tmp_path)
+
+
+def test_a_time_binds(monkeypatch, capsys):
+    """A pool takes jobs in advance, so that a clock where they are made was looked at once."""
+    monkeypatch.setattr(sys, "argv", ["fuzz_files", "--count", "100000", "--seconds", "0"])
+    monkeypatch.setattr(fuzz_files.multiprocessing, "Pool", lambda *_: nullcontext(InTurn()))
+    assert fuzz_files.main() == 0
+    assert capsys.readouterr().out.startswith("50 mutants: ")
+
+
+class InTurn:
+    """A pool that has taken every job before the first is done."""
+
+    def imap_unordered(self, _, todo):
+        return iter([(Counter(read=50), [], 0) for _ in list(todo)])
 
 
 def test_a_mutant_follows_from_its_number(tmp_path):
