@@ -9,6 +9,7 @@ from tiny_federation import TINY
 
 from fedleak.advising.advice import base_of
 from fedleak.advising.measured import Bench, Measured
+from fedleak.advising.remedy import Change, Cost, LeakLeft, Remedy
 from fedleak.advising.search import MOST_LONGER, Search
 from fedleak.advising.worth import Worth, worth_of
 from fedleak.auditing.frames import FrameOptions
@@ -101,3 +102,12 @@ def test_no_model_is_trained_after_the_time() -> None:
     late = Bench(base, load_table(base.data), KEY, repeats=1, jobs=1, deadline=lambda: 0.0)
     with pytest.raises(TimeSpentError):
         late._worth(base, late.planned(base)[0])
+
+
+def test_a_change_that_closes_nothing_whole_is_not_told_to_break_none() -> None:
+    left = LeakLeft(("bank",), "labels", "own-weights", "low", 0.1, None, None, None)
+    some = Remedy(Change(("epochs",), "", None), (), (left,), (), Cost(None, None), confirmed=True)
+    assert next(iter(some.lines())) == "does not close everything; lowers what leaks"
+    assert next(iter(replace(some, breaks=("scores to bank",)).lines())).endswith(
+        "everything; breaks 1: scores to bank"
+    )

@@ -102,9 +102,8 @@ class Remedy:
             if self.not_measured:
                 yield f"by argument, not by measurement: {', '.join(self.not_measured)}. {NOTHING_TO_TRY}"
         elif self.leak_left or self.unanswered:
-            yield f"does not close everything; breaks {len(self.breaks)}" + (
-                f": {', '.join(self.breaks)}" if self.breaks else ""
-            )
+            done = f"breaks {len(self.breaks)}: {', '.join(self.breaks)}" if self.breaks else "lowers what leaks"
+            yield f"does not close everything; {done}"
             yield from (f"stays: {left.words()}" for left in self.leak_left)
             yield from (f"not answered: {question}" for question in self.unanswered)
         else:

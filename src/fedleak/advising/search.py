@@ -45,7 +45,7 @@ class Search:
     _kinds: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self) -> None:
-        self.progress.begin("audits of changed scenarios", self.most)
+        self.progress.begin("audits of changed scenarios", None)  # how many fit the time nobody knows
         first = self.bench.measure(self.base, self.bench.planned(self.base), ())
         self.found.append(first)
         self._known[_named(self.base)] = first
