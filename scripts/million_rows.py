@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -233,10 +234,18 @@ def keep(row: Row, made: Mapping[str, object]) -> None:
     """As soon as it is measured: the next one may take an hour."""
     before = json.loads(RESULT.read_text(encoding="utf-8"))["rows"] if RESULT.exists() else []
     others = [one for one in before if (one["attack"], one["rows"]) != (row.attack, row.rows)]
-    order = {case.attack: place for place, case in enumerate(CASES)}
     told = {**asdict(row), "load": round(os.getloadavg()[0], 1), "provenance": dict(made)}
-    rows = sorted([*others, told], key=lambda one: (one["rows"], order[one["attack"]]))
-    RESULT.write_text(json.dumps({"rows": rows, "cipher": "sealed"}, indent=1) + "\n", encoding="utf-8")
+    write([*others, told])
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """Each with where it came from; what stands over all is of the one that was measured last."""
+    order = {case.attack: place for place, case in enumerate(CASES)}
+    rows = sorted(rows, key=lambda one: (one["rows"], order[one["attack"]]))
+    last = max((one["provenance"] for one in rows), key=lambda made: made["time"])
+    total = sum(one["cpu_seconds"] for one in rows)
+    result = {"rows": rows, "cipher": "sealed", "cpu_seconds": total, "provenance": last}
+    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     write_page()
 
 
