@@ -30,9 +30,11 @@ check: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(N_WORKERS)
 
 # What theory and attacks promise, on 500 random scenarios; a part of the tests has 50.
-# Mutated files through every reader, for at most 20 minutes; a part of the tests has 15 of each seed
+# Mutated files through every reader, for at most 20 minutes, and 10 more led by the branches that they reach; a part of
+# the tests has 15 of each seed, and a few seconds of the latter
 nightly: $(VENV)/.installed-dev
 	$(BIN)/python scripts/fuzz_files.py --count 50000 --seconds 1200 --jobs $(N_WORKERS)
+	$(BIN)/python scripts/fuzz_covered.py --seconds 600
 	$(BIN)/python scripts/random_scenarios.py --count 500 --first 5000 --no-file --jobs $(N_WORKERS)
 
 # Ends audits in every way that we know of, and writes docs/reliability.md
