@@ -1,3 +1,3 @@
 """The version, in a place that imports nothing: ``import fedleak`` leads to everything else."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
