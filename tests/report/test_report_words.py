@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sample_report import BANK_LABELS, FINTECH_FEATURES, LARGE_BATCH, NOISE, sample_report
 
-from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.adversary import JOINT, Secret, SecretKind, together
 from fedleak.core.attack import Verdict
 from fedleak.core.finding import Better, Finding, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.report import Report, RunSummary
@@ -18,7 +18,7 @@ from fedleak.report.matrix import SILENT
 from fedleak.report.model_beside_guess import main_utility
 from fedleak.report.numbers import figure, metric_words
 from fedleak.report.verdict import statement
-from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, leak_sentence, owned
+from fedleak.report.wording import OUTCOME_MEANING, OUTCOME_WORDS, leak_sentence, owned, possessive
 
 
 def leak(**changes: object) -> Finding:
@@ -323,3 +323,10 @@ def test_labels_that_are_ranked_well_and_guessed_badly_are_not_called_disclosed(
 )
 def test_figures_of_labels_in_words(metric: str, value: float, words: str) -> None:
     assert f"{metric_words(metric)} {figure(metric, value)}" == words
+
+
+def test_many_parties_whose_records_nobody_tells_apart_are_counted():
+    few = Secret(SecretKind.RECORDS, together(["clinic", "lab"]))
+    assert (owned(few), possessive(few)) == ("records of clinic+lab", "clinic+lab's records")
+    many = Secret(SecretKind.RECORDS, together([f"p{number}" for number in range(1, 51)]))
+    assert owned(many) == possessive(many) == "records of 50 parties together (p1 to p50)"

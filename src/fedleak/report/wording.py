@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from fedleak.core.adversary import JOINT, Secret, SecretKind
+from fedleak.core.adversary import JOINT, Secret, SecretKind, members
 from fedleak.core.conclusion import MEASURED
 from fedleak.core.finding import Better, Claim, Finding, Mode, Outcome, Score, Severity
 from fedleak.core.report import Report
@@ -18,6 +18,7 @@ MODE_MEANING = {
 WITHIN = "to within 1 % of their range"
 RECOVERS_FROM = 0.9  # from this share on, we say "recovers"; below, "guesses right"
 MAX_NAMED = 8  # columns in a line; the page and the JSON mark all
+MOST_OWNERS = 5  # parties by name
 PLAINLY = {  # of secrets whose own name says nothing to who has not read a paper
     SecretKind.FEATURES: "columns",
     SecretKind.RESIDUALS: "the model's errors",
@@ -43,6 +44,8 @@ def who(names: Sequence[str]) -> str:
 
 def possessive(secret: Secret) -> str:
     """``bank's labels``; ``the residuals``, which belong to the federation."""
+    if len(members(secret.owner)) > MOST_OWNERS:
+        return owned(secret)
     whose = "the" if secret.owner == JOINT else f"{secret.owner}'s"
     return f"{whose} {secret.kind.words}"
 
@@ -50,13 +53,13 @@ def possessive(secret: Secret) -> str:
 def owned(secret: Secret) -> str:
     """``labels of bank``; ``residuals``."""
     words = secret.kind.words
-    return words if secret.owner == JOINT else f"{words} of {secret.owner}"
+    return words if secret.owner == JOINT else f"{words} of {owner_words(secret)}"
 
 
 def owned_plainly(secret: Secret) -> str:
     """``columns of bank``, for a table that is read first."""
     words = PLAINLY.get(secret.kind, secret.kind.words)
-    return words if secret.owner == JOINT else f"{words} of {secret.owner}"
+    return words if secret.owner == JOINT else f"{words} of {owner_words(secret)}"
 
 
 def what_plainly(kind: SecretKind) -> str:
@@ -66,7 +69,12 @@ def what_plainly(kind: SecretKind) -> str:
 
 
 def owner_words(secret: Secret) -> str:
-    return "the federation" if secret.owner == JOINT else secret.owner
+    """``clinic+lab``, whose records nobody tells apart; of many, how many they are."""
+    if secret.owner == JOINT:
+        return "the federation"
+    owners = members(secret.owner)
+    named = f"{len(owners)} parties together ({owners[0]} to {owners[-1]})"
+    return named if len(owners) > MOST_OWNERS else secret.owner
 
 
 def share_recovered(finding: Finding) -> float | None:
