@@ -42,7 +42,9 @@ PROVING = {
     "binary-records",
     "bounded-score-labels",
     "claimed-residual-recovery",
+    "column-products",
     "digest-enumeration",
+    "divided-senders",
     "gradient-separation",
     "histogram-decoding",
     "offered-thresholds",
@@ -51,6 +53,7 @@ PROVING = {
     "row-owners",
     "reverse-sum",
     "sample-gradients",
+    "sent-products",
     "threshold-search",
     "threshold-search-printed",
     "unblinded-scores",
@@ -139,7 +142,10 @@ def test_outputs_that_follow_from_others_prove_no_rows(third: tuple[float, float
     model = LinearModel(("a", "b"), weights, np.zeros(3), Link.SIGMOID_EACH)
     released = np.round(model.confidences(np.random.default_rng(0).standard_normal((6, 2))), 2)
     found = np.linalg.solve(weights[:2], np.log(released / (1 - released))[:, :2].T).T
-    case = SimpleNamespace(model=model, n_unknown=2, confidences=released, inputs=lambda values: values)
+    case = SimpleNamespace(
+        model=model, n_unknown=2, ids=np.arange(6), confidences=released, inputs=lambda values: values
+    )
+    case.part = lambda rows: case  # so few rows are one part
     assert np.allclose(model.confidences(found), released)  # as if nothing had been rounded
     assert proof_of_rows(case, SimpleNamespace(values=found)) == ""
 
