@@ -33,7 +33,7 @@ def parts_by_luck(answered: Answered) -> float:
     if own is None:
         return 0.0
     true = _numbered(flat_rows(answered.truth.values)[rows, 0])
-    # Draws are the same for every answer about these rows: what luck brings about is no matter of more luck.
+    # Whoever scores the same answer again gets the same chance: it decides, and must not hang on luck itself.
     draws = np.random.default_rng([len(rows), own.shape[1]])
     return max(_Parts.of(flat_rows(answer)[rows, 0]).luck(true, own, draws) for answer in answered.answers)
 
