@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,12 +21,16 @@ NAMES = frozenset({Symmetry.CLASS_NAMES})
 N_ROWS, N_SEEDS = 60, 80
 
 
+def as_cells(labels: np.ndarray) -> np.ndarray:
+    return labels.astype(np.float64)[:, None]
+
+
 def answered(
     said: np.ndarray, true: np.ndarray, own: np.ndarray | None, up_to: frozenset[Symmetry] = NAMES
 ) -> Answered:
     ids = np.arange(len(true))
-    truth = SecretValues.spanning(ids, ("label",), true.astype(np.float64)[:, None])
-    guess = Guess(Secret(SecretKind.LABELS, "bank"), Status.PARTIAL, ids, said.astype(np.float64)[:, None])
+    truth = SecretValues.spanning(ids, ("label",), as_cells(true))
+    guess = Guess(Secret(SecretKind.LABELS, "bank"), Status.PARTIAL, ids, as_cells(said))
     return Answered(guess, truth, Knowledge(), up_to, own=None if own is None else OwnRows(own))
 
 
@@ -89,3 +95,22 @@ def test_without_own_columns_or_with_names_the_score_says_how_likely_luck_is():
     assert parts_by_luck(answered(true, true, None)) == 0.0
     named = answered(true, true, own, frozenset())
     assert chance(named) == chance(answered(true, true, None, frozenset()))
+
+
+def test_of_equally_good_answers_the_likeliest_decides():
+    rng = np.random.default_rng(7)
+    own, true = rng.standard_normal((N_ROWS, 3)), rng.integers(2, size=N_ROWS)
+    right, wrong = answered(true, true, own), np.roll(true, 1)
+    both = replace(right, guess=replace(right.guess, candidates=tuple(as_cells(one) for one in (true, wrong))))
+    assert parts_by_luck(right) < 1e-3
+    assert parts_by_luck(both) == pytest.approx(parts_by_luck(answered(wrong, true, own)), abs=0.1)
+    assert parts_by_luck(both) > 0.05
+
+
+def test_of_columns_that_tell_nothing_luck_is_any_parts_of_the_same_sizes():
+    """Four and four of eight rows, up to their names: 2 of 70 ways are right."""
+    true = np.array([0, 1, 0, 1, 0, 1, 0, 1])
+    own = np.array([1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0])[:, None]  # at right angles to the truth
+    assert parts_by_luck(answered(1 - true, true, own)) == pytest.approx(2 / 70, abs=0.025)
+    two_off = np.array([1, 0, 0, 1, 0, 1, 0, 1])  # 16 ways have two rows wrong, by either name
+    assert parts_by_luck(answered(two_off, true, own)) == pytest.approx(34 / 70, abs=0.12)
