@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 from fedleak.advising.advice import base_of
 from fedleak.advising.measured import Bench, Measured
-from fedleak.auditing.runner import REPEATS
+from fedleak.auditing.means import REPEATS
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_edit import edit_text
 from fedleak.auditing.scenario_file import load_scenario, read_defense

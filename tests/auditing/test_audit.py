@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit, plan_check
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -53,7 +54,7 @@ def test_findings_are_decided_on_several_runs(findings):
     scenario = parse_scenario(changed(one_attack, ('[[adversary]]\nparties = ["bank"]\n', "")))
     reports = []
     for _ in range(2):
-        work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, repeats=3)
+        work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), Means(repeats=3), run_key=KEY)
         work.run()
         reports.append(work.report())
     assert reports[0].repeats == 3
@@ -70,7 +71,7 @@ def test_findings_are_decided_on_several_runs(findings):
 def test_there_is_one_run_at_least(repeats):
     scenario = parse_scenario(SMALL)
     with pytest.raises(InputError, match="repeats must be at least 1"):
-        Audit(scenario, (), lambda _: MemorySink(), Silent(), repeats=repeats)
+        Audit(scenario, (), lambda _: MemorySink(), Silent(), Means(repeats=repeats))
 
 
 def test_what_does_not_apply_is_skipped_with_the_reason(findings):
@@ -242,7 +243,7 @@ def test_ciphertexts_without_blinding_stay_real_in_every_run():
     """The ideal cipher has no counterpart of them: a scenario that leaves blinding out is audited all the same."""
     text = (CONTROLS / "unblinded-labels.toml").read_text(encoding="utf-8")
     scenario = parse_scenario(text)
-    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, repeats=2)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), Means(repeats=2), run_key=KEY)
     work.run()
     (finding,) = [one for one in work.report().findings if one.attack == "unblinded-labels"]
     assert finding.outcome is Outcome.LEAK

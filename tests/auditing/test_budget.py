@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import time
+from unittest.mock import Mock
 
 import pytest
 
+from fedleak.auditing.attacking import Attacking
 from fedleak.auditing.budget import FOR_RUNS, as_settings, budget_seconds, fitted, reduction_words, settings_words
 from fedleak.auditing.changed_scenario import changed as with_settings
 from fedleak.auditing.estimate import Size, Speeds, estimate_words, work_of
-from fedleak.auditing.planner import plan_audit
+from fedleak.auditing.means import Means
+from fedleak.auditing.planner import Task, plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.runs_ahead import RunsAhead
 from fedleak.auditing.scenario_file import parse_scenario
 from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.core.errors import InputError, ScenarioError, TimeSpentError
 from fedleak.core.finding import Outcome
+from fedleak.core.whole.randomness import Randomness
 from fedleak.core.whole.run import MemorySink
 from fedleak.crypto.cipher_speed import CipherSpeed
 from fedleak.door.told_progress import Told
 from fedleak.report import html, json_format
+from fedleak.trial.play import NO_LIMITS
 from fedleak.trial.progress import Silent
-from scenarios import SMALL, changed
+from scenarios import KEY, SMALL, changed
 
 REAL = changed(('cipher = "sealed"', 'cipher = "paillier"'), ("max_rows = 100", "max_rows = 500"))
 FREE = CipherSpeed(0, 0, 0, 0, 0, 0, 0)
@@ -110,7 +115,7 @@ def test_keys_of_a_scenario_are_changed_strictly():
 
 
 def test_after_its_time_nothing_begins_and_the_report_says_so(runs):
-    late = Audit(parse_scenario(REAL), runs, lambda _: MemorySink(), Silent(), deadline=0.0, reduced=("less",))
+    late = Audit(parse_scenario(REAL), runs, lambda _: MemorySink(), Silent(), Means(deadline=0.0), reduced=("less",))
     with pytest.raises(TimeSpentError):
         late.run()
     report = late.report(unfinished=TIME_SPENT)
@@ -131,9 +136,7 @@ def test_a_run_that_takes_longer_than_foreseen_leaves_its_attacks_some_time(monk
         planned,
         lambda _: MemorySink(),
         Told(told.append),
-        isolated=False,
-        deadline=time.perf_counter() + 0.2,
-        for_first_attacks=60.0,
+        Means(isolated=False, deadline=time.perf_counter() + 0.2, for_first_attacks=60.0),
     )
     trained = slow._train
     monkeypatch.setattr(slow, "_train", lambda *given: (time.sleep(0.3), trained(*given))[1])
@@ -143,11 +146,10 @@ def test_a_run_that_takes_longer_than_foreseen_leaves_its_attacks_some_time(monk
 
 
 def test_attempts_are_ended_when_the_time_is_spent(runs, monkeypatch):
-    planned = runs[0]
-    audit = Audit(parse_scenario(REAL), [planned], lambda _: MemorySink(), Silent(), isolated=False)
-    monkeypatch.setattr(audit, "_attack", lambda *_: (time.sleep(0.2), None)[1])
-    monkeypatch.setattr(audit, "_seconds_left", lambda: 0.01)
-    nobody = RunsAhead((), audit._trainings.stored, n_processes=0, n_attempts=1)
+    monkeypatch.setattr(Attacking, "_attack", lambda *_: (time.sleep(0.2), None)[1])
+    work = Attacking(Randomness(KEY, 1), NO_LIMITS, jobs=1, isolated=False, replays=False)
+    found: list[Task] = []
+    nobody = RunsAhead((), Mock(), n_processes=0, n_attempts=1)
     with pytest.raises(TimeSpentError, match=TIME_SPENT):
-        audit._attack_all(planned.tasks[:1], [], None, nobody)
-    assert not audit.report().findings[0].score
+        work.try_all(runs[0].tasks[:1], [], None, nobody, lambda task, _: found.append(task), lambda: 0.01)
+    assert not found

@@ -14,6 +14,7 @@ import pytest
 from fedleak.attacks import ATTACKS
 from fedleak.auditing.advice_applied import applied
 from fedleak.auditing.advisor import remedies
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import Task, plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
@@ -140,7 +141,7 @@ def advises_something(name: str) -> bool:
 
 def audited(scenario: Scenario, *, repeats: int = 1) -> Report:
     runs = [run for run in plan_audit(scenario) if run.defense is not None or not scenario.defenses]
-    work = Audit(scenario, runs, lambda _: MemorySink(), Silent(), run_key=KEY, isolated=False, repeats=repeats)
+    work = Audit(scenario, runs, lambda _: MemorySink(), Silent(), Means(isolated=False, repeats=repeats), run_key=KEY)
     work.run()
     return work.report()
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from fedleak.attacks.residuals.residual_sign import ResidualSign
-from fedleak.auditing import runner
+from fedleak.auditing import attacking
 from fedleak.auditing.declared_knowledge import draw_knowledge
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -48,7 +49,7 @@ def by_attack(work: Audit) -> dict[tuple[str, str | None], Finding]:
 def audited(text: str = NAMED) -> Audit:
     """In this process, where tests can make things fail."""
     scenario = parse_scenario(text)
-    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, isolated=False)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), Means(isolated=False), run_key=KEY)
     work.run()
     return work
 
@@ -132,9 +133,9 @@ def test_no_attack_begins_after_an_interruption(monkeypatch):
                 assert about_to_begin.wait(10)
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "draw_knowledge", slow)
+    monkeypatch.setattr(attacking, "draw_knowledge", slow)
     scenario = parse_scenario(NAMED)
-    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Interrupted(), jobs=2)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Interrupted(), Means(jobs=2))
     with pytest.raises(KeyboardInterrupt):
         work.run()
     assert isolation._SHARED == []

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from fedleak.auditing import runs_ahead
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.runs_ahead import RunsAhead, Standby
@@ -53,7 +54,7 @@ def trained_by_others(monkeypatch) -> list[bool]:
 
 def work(sinks=in_memory, progress=None, **more) -> Audit:
     scenario = parse_scenario(REAL)
-    return Audit(scenario, plan_audit(scenario), sinks, progress or Silent(), run_key=KEY, jobs=2, **more)
+    return Audit(scenario, plan_audit(scenario), sinks, progress or Silent(), Means(jobs=2, **more), run_key=KEY)
 
 
 def figures(audit: Audit) -> list[tuple[object, ...]]:

@@ -6,6 +6,7 @@ import gc
 import os
 
 from fedleak.auditing import trainings
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -22,7 +23,7 @@ SMALL = changed(
 
 def findings() -> list[tuple[object, ...]]:
     scenario = parse_scenario(SMALL)
-    audit = Audit(scenario, plan_audit(scenario), in_memory, Silent(), run_key=KEY, repeats=3)
+    audit = Audit(scenario, plan_audit(scenario), in_memory, Silent(), Means(repeats=3), run_key=KEY)
     audit.run()
     return [(f.attack, f.defense, f.outcome, f.score, f.why, f.evidence) for f in audit.report().findings]
 

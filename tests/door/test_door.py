@@ -88,7 +88,7 @@ def test_what_is_written_can_be_loaded_again(tmp_path) -> None:
     for place in (tmp_path / "out", str(tmp_path / "out" / "report.json")):
         assert figures(fedleak.load_report(place)) == figures(found)
     assert told[0] == "vertical-logistic, no-defense ..."
-    assert len(told) == 4
+    assert len(told) == 6
     assert {finding.defense for finding in found.findings} == {None, "gaussian-noise"}
     assert "beside the data" in found.environment["attacks"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fedleak.attacks.residuals.own_weights import OwnWeights
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -159,9 +160,8 @@ def test_what_is_said_up_to_a_symmetry_is_not_told_apart():
 
 def audited(text: str, *, repeats: int = 5, key: RunKey = KEY) -> dict[tuple[str, str | None], Finding]:
     scenario = parse_scenario(text)
-    work = Audit(
-        scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=key, repeats=repeats, isolated=False
-    )
+    means = Means(repeats=repeats, isolated=False)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), means, run_key=key)
     work.run()
     return {(found.attack, found.defense): found for found in work.report().findings if found.adversary == ("fintech",)}
 

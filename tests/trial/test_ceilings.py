@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario_file import parse_scenario
@@ -127,9 +128,8 @@ def defended() -> list[Finding]:
     text = text.replace(both, ADVERSARY)
     text = text.replace("max_rows = 100", "max_rows = 150")
     scenario = parse_scenario(text)
-    work = Audit(
-        scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), run_key=KEY, repeats=5, isolated=False
-    )
+    means = Means(repeats=5, isolated=False)
+    work = Audit(scenario, plan_audit(scenario), lambda _: MemorySink(), Silent(), means, run_key=KEY)
     work.run()
     return [found for found in work.report().findings if found.recovery is not None]
 

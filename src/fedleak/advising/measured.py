@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fedleak.advising.worth import SERVED_SHARE, Worth, worth_of
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import PlannedRun, plan_audit, under_ideal_cipher
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
@@ -121,16 +122,8 @@ class Bench:
         return _figures(planned, randomness)
 
     def _audited(self, scenario: Scenario, runs: Sequence[PlannedRun]) -> Report:
-        audit = Audit(
-            scenario,
-            runs,
-            in_memory,
-            Silent(),
-            run_key=self.key,
-            jobs=self.jobs,
-            repeats=self.repeats,
-            deadline=self.deadline(),
-        )
+        means = Means(repeats=self.repeats, jobs=self.jobs, deadline=self.deadline())
+        audit = Audit(scenario, runs, in_memory, Silent(), means, run_key=self.key)
         audit.run()
         return audit.report()
 

@@ -66,6 +66,12 @@ def work_of(runs: Sequence[PlannedRun], repeats: int, size: Size = AS_PLANNED) -
     return total
 
 
+def n_ciphertexts(planned: PlannedRun) -> int:
+    """Of its first run, that take long: under the real cipher, made, blinded anew or opened."""
+    made = work_of([planned], repeats=1).real
+    return made.encryptions + made.rerandomisations + made.decryptions
+
+
 def _with(total: Work, planned: PlannedRun, n_times: int, size: Size) -> Work:
     federation = configured(planned, size)
     protocol = PROTOCOLS.get(federation.protocol)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import cast
 
-from fedleak.auditing.estimate import work_of
+from fedleak.auditing.estimate import n_ciphertexts
 from fedleak.auditing.planner import PlannedRun
 from fedleak.auditing.trainings import Place, StoredTraining
 from fedleak.crypto.cores import Helper
@@ -23,9 +23,7 @@ LEAST_CIPHERTEXTS = 2_000  # that are worth a process: 2 s at 2048 bits, where i
 
 
 def is_long(planned: PlannedRun) -> bool:
-    """Enough ciphertexts under the real cipher."""
-    made = work_of([planned], repeats=1).real
-    return made.encryptions + made.rerandomisations + made.decryptions >= LEAST_CIPHERTEXTS
+    return n_ciphertexts(planned) >= LEAST_CIPHERTEXTS
 
 
 class Standby:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedleak.attacks import ATTACKS
-from fedleak.auditing.runner import REPEATS
+from fedleak.auditing.means import REPEATS
 from fedleak.calibration.blocks import Block, ControlBlock, Decision, StageBlock, planned_runs
 from fedleak.calibration.control_runs import controls_of
 from fedleak.calibration.journal import Journal

@@ -14,7 +14,7 @@ from fedleak.advising.search import Search
 from fedleak.auditing.budget import budget_seconds
 from fedleak.auditing.estimate import duration_words
 from fedleak.auditing.frames import FrameOptions
-from fedleak.auditing.runner import REPEATS
+from fedleak.auditing.means import REPEATS
 from fedleak.core.errors import InputError, TimeSpentError
 from fedleak.core.whole.randomness import RunKey
 from fedleak.data import load_table

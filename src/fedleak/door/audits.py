@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypedDict
 from fedleak.auditing.budget import FOR_FIRST_ATTACKS, budget_seconds
 from fedleak.auditing.data_digest import digest_of
 from fedleak.auditing.frames import Adversaries, FrameOptions, Parties
-from fedleak.auditing.runner import REPEATS, Audit
+from fedleak.auditing.means import REPEATS, Means
+from fedleak.auditing.runner import Audit
 from fedleak.auditing.time_left import TIME_SPENT
 from fedleak.core.errors import FedleakError, InputError, RunError, TimeSpentError, in_one_line, show_traceback
 from fedleak.core.report import Report
@@ -173,17 +174,19 @@ def carry_out(
                     planned.runs,
                     _Sinks(kept, order.keep_keys),
                     progress,
+                    Means(
+                        repeats=repeats,
+                        jobs=order.jobs,
+                        isolated=not order.in_process,
+                        limits=Limits(order.attack_seconds, order.attack_bytes),
+                        deadline=deadline,
+                        for_first_attacks=FOR_FIRST_ATTACKS * (seconds or 0.0),
+                        standby=standby,
+                    ),
                     run_key=key,
-                    jobs=order.jobs,
-                    isolated=not order.in_process,
                     left_out=planned.left_out,
-                    repeats=repeats,
-                    limits=Limits(order.attack_seconds, order.attack_bytes),
                     kept=journal,
-                    deadline=deadline,
-                    for_first_attacks=FOR_FIRST_ATTACKS * (seconds or 0.0),
                     reduced=order.reduced,
-                    standby=standby,
                 )
                 if out is not None and journal is not None:
                     _begin(audit, journal, out, order, digest_of(planned.runs), resumed=resumed)

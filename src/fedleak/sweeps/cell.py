@@ -16,6 +16,7 @@ from functools import cache, cached_property
 from hashlib import sha256
 
 from fedleak.attacks import ATTACKS
+from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
 from fedleak.auditing.scenario import Scenario
@@ -88,7 +89,8 @@ def _report(cell: Cell, table: EncodedTable) -> Report:
     runs = plan_audit(cell.scenario, table)
     if cell.scenario.defenses:  # what comes of it without them is a cell of its own
         runs = tuple(run for run in runs if run.defense is not None)
-    audit = Audit(cell.scenario, runs, in_memory, Silent(), run_key=cell.run_key, jobs=1, repeats=cell.repeats)
+    means = Means(repeats=cell.repeats, jobs=1)
+    audit = Audit(cell.scenario, runs, in_memory, Silent(), means, run_key=cell.run_key)
     audit.run()
     return audit.report()
 

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from fedleak.auditing.runner import REPEATS
+from fedleak.auditing.means import REPEATS
 from fedleak.auditing.scenario import Scenario
 from fedleak.auditing.scenario_file import read_scenario
 from fedleak.core.errors import InputError, ScenarioError, nearest_or_list

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from fedleak.core.facts import Facts
 from fedleak.core.steps import Step
 from fedleak.core.transcript import Message, Record
 from fedleak.core.whole.run import Captured, Sink
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Of everything that is to be done, the share that is; with the time for the rest, as it looks now."""
+
+    share: float
+    seconds_left: float
+    guessed: bool  # of some of the rest nobody knows yet how long it takes
 
 
 class Progress(ABC):
@@ -23,6 +33,9 @@ class Progress(ABC):
 
     def note(self, text: str) -> None:  # noqa: B027  (who shows nothing else need not show this)
         """Something to know before the next piece of work."""
+
+    def stand(self, standing: Standing) -> None:  # noqa: B027  (as above)
+        """How far all pieces are together, where whoever works knows them beforehand."""
 
 
 class Silent(Progress):
