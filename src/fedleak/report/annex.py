@@ -21,6 +21,7 @@ from fedleak.report.defense_effect import defenses, effects
 from fedleak.report.matrix import matrix
 from fedleak.report.numbers import count
 from fedleak.report.sureness import how_sure
+from fedleak.report.verdict import ADVISE
 from fedleak.report.wording import is_captured, leak_sentence
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -124,7 +125,7 @@ def _measures(report: Report) -> Iterator[str]:
     tried = effects(report)
     yield from (f"- {_plain(effect.defense)} {_plain(effect.words())}." for effect in tried)
     if not tried:
-        yield "None. `fedleak advise SCENARIO.toml` searches for one and tries what it finds."
+        yield f"None. `{ADVISE}` searches for one and tries what it finds."
     for defense in defenses(report):
         left = by_aim(f for f in report.findings if f.is_shown and f.defense == defense)
         gravest = sorted((max(found, key=gravity) for found in left.values()), key=gravity, reverse=True)

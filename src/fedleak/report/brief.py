@@ -20,7 +20,7 @@ from fedleak.report.matrix import answers
 from fedleak.report.numbers import count, figure, metric_words, percent
 from fedleak.report.sureness import sure_in_short
 from fedleak.report.terminal import SEVERITY_STYLES, STYLES, TONE_STYLES
-from fedleak.report.verdict import Statement, statement
+from fedleak.report.verdict import ADVISE, Statement, statement
 from fedleak.report.wording import (
     beyond_luck_words,
     columns_words,
@@ -36,7 +36,6 @@ MOST_ROWS = 7
 MOST_WIDE = 110
 WHO_WIDE, ABOUT_WIDE = 22, 30  # of 80 columns; longer names go on in the next line, none is cut
 MOST_MISSING = 2
-ADVISE = "fedleak advise SCENARIO.toml"
 
 
 def print_brief(report: Report, console: Console) -> None:

@@ -28,6 +28,7 @@ from fedleak.report.wording import (
 )
 
 UNMEASURED = "unmeasured"
+ADVISE = "fedleak advise SCENARIO.toml"
 MOST_REASONS, MOST_NAMED = 2, 4
 
 
@@ -181,7 +182,7 @@ def _remedy(report: Report, worst: Finding) -> str:
         return f"{best.defense} {best.words()}." + (f" But {leak_sentence(left)}." if left else "")
     if tried:
         return f"No defense that was tried ({joined(tried)}) stops or weakens a leak."
-    return "No defense was tried: add a [[defense]] to the scenario to see what would help."
+    return f"No defense was tried. {ADVISE} searches for one, and tries what it finds."
 
 
 def _other_leaks(report: Report, worst: Finding) -> tuple[str, ...]:
