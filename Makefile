@@ -6,6 +6,8 @@ SHARED_DATA := $(realpath ../shared/data)
 export FEDLEAK_DATA ?= $(SHARED_DATA)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start hundreds of interpreters, and each would compile every module again
+unexport PYTHONDONTWRITEBYTECODE
 N_WORKERS ?= 2
 
 .PHONY: audit site test lint types contracts check nightly faults matrix supply frameworks results clean

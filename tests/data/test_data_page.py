@@ -20,7 +20,7 @@ from fedleak.data import (
     DataSpec,
     EncodingOptions,
 )
-from fedleak.data.sources.catalogue import BUNDLED_NAMES
+from fedleak.data.sources.bundled import BUNDLED_NAMES
 from fedleak.data.sources.public_sets import PUBLIC_SETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")

@@ -13,7 +13,8 @@ from fedleak.core.errors import DataError, nearest
 from fedleak.core.whole.federation import Slice
 from fedleak.data.sources import source_file
 from fedleak.data.sources.binary_files import PEAK_BYTE, pixel_names, read_arrays, samples
-from fedleak.data.sources.catalogue import BUNDLED_PIXELS, not_found
+from fedleak.data.sources.bundled import BUNDLED_PIXELS, BUNDLED_TARGET, bundled_frame
+from fedleak.data.sources.catalogue import not_found
 
 PartName = Literal["all", "train", "test"]
 _DIGITS = "sklearn:digits"
@@ -112,9 +113,8 @@ def _from_archive(source: str, folder: Path | None) -> tuple[ImageSet, int]:
 
 
 def _bundled_digits() -> tuple[ImageSet, int]:
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
-    pixels = digits.images.astype(np.uint8)[..., np.newaxis]
-    labels = digits.target.astype(np.int64)
-    return ImageSet(_DIGITS, pixels, labels, np.arange(len(pixels)), peak=BUNDLED_PIXELS["digits"].peak), len(pixels)
+    table = bundled_frame("digits")
+    shape, peak = BUNDLED_PIXELS["digits"].shape, BUNDLED_PIXELS["digits"].peak
+    labels = table.pop(BUNDLED_TARGET).to_numpy()
+    pixels = table.to_numpy().astype(np.uint8).reshape(-1, *shape)
+    return ImageSet(_DIGITS, pixels, labels, np.arange(len(pixels)), peak=peak), len(pixels)

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from fedleak.core.errors import DataError
 from fedleak.data.raw_table import RawTable, from_pandas
 from fedleak.data.sources.binary_files import read_npz_table, read_parquet
+from fedleak.data.sources.bundled import BUNDLED_PIXELS, BUNDLED_TARGET, bundled_frame
 from fedleak.data.sources.catalogue import (
-    BUNDLED_PIXELS,
-    BUNDLED_TARGET,
     FOLDER_VARIABLE,
     SUFFIXES,
-    bundled_frame,
     find_in_folder,
     not_found,
     openml_frame,

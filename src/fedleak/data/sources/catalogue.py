@@ -1,4 +1,4 @@
-"""Data sets by name: public ones in the folder FEDLEAK_DATA, tables that ship with scikit-learn, openml.org."""
+"""Data sets by name: public ones in the folder FEDLEAK_DATA, and openml.org."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedleak.core.errors import DataError, nearest
-from fedleak.data.raw_table import Pixels
+from fedleak.data.sources.bundled import BUNDLED_NAMES
 from fedleak.data.sources.public_sets import PUBLIC_SETS
 
 if TYPE_CHECKING:
@@ -69,24 +69,6 @@ def not_found(name: str) -> DataError:
     return DataError(
         f'data source must be a file, "sklearn:NAME", "openml:NAME" or a public name; got {name!r}, and {looked}{hint}'
     )
-
-
-BUNDLED_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "wine")
-BUNDLED_TARGET = "target"
-BUNDLED_PIXELS = {"digits": Pixels((8, 8, 1), 16)}  # scikit-learn's digits are small pictures
-
-
-def bundled_frame(name: str) -> pd.DataFrame:
-    """The table with its labels in the column ``target``."""
-    if name not in BUNDLED_NAMES:
-        raise DataError(
-            f"a scikit-learn table must be one of {', '.join(BUNDLED_NAMES)}; got {name!r}"
-            f"{nearest(name, BUNDLED_NAMES)}"
-        )
-    from sklearn import datasets
-
-    frame: pd.DataFrame = getattr(datasets, f"load_{name}")(as_frame=True).frame
-    return frame
 
 
 WITHOUT_NETWORK = "download the table, then give its path, or put it into the folder that FEDLEAK_DATA names"
