@@ -26,15 +26,8 @@ from fedleak.core.whole.federation import setting
 from fedleak.core.whole.hooks import Deviation, Hook, HookKind, LocalState
 from fedleak.crypto import packing
 from fedleak.crypto.fixed_point import ENCODED_BITS
-from fedleak.crypto.masks import (
-    MaskedProduct,
-    ProductInputs,
-    UnmaskInputs,
-    add_masks,
-    masked_product,
-    uniform_residues,
-    unmask,
-)
+from fedleak.crypto.masked_product import MaskedProduct, ProductInputs, UnmaskInputs, masked_product, unmask
+from fedleak.crypto.masks import add_masks, uniform_residues
 from fedleak.crypto.packing import bits_of_sum, capacity, pack_ciphertexts, unpack
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.theory.packed_equations import FEWEST_AUXILIARY_BITS, SCORE_BITS, SLOT_BITS

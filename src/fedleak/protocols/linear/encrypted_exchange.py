@@ -19,15 +19,8 @@ from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import IntegerArray
 from fedleak.crypto import CIPHERS, fixed_point
 from fedleak.crypto.cipher import PrivateKey
-from fedleak.crypto.masks import (
-    HIDING_BITS,
-    ProductInputs,
-    UnmaskInputs,
-    masked_product,
-    open_product,
-    pairwise_zero_shares,
-    unmask,
-)
+from fedleak.crypto.masked_product import ProductInputs, UnmaskInputs, masked_product, open_product, unmask
+from fedleak.crypto.masks import HIDING_BITS, pairwise_zero_shares
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
