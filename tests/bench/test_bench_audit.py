@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedleak.bench import audit_bench
+from fedleak.bench import audit_bench, packed_round
 from fedleak.bench.aggregation_round import ModularKey, summed
 from fedleak.bench.audit_bench import Sizes, measure
 from fedleak.core.errors import RunError
 from fedleak.crypto.agreed_keys import MaskingKey
+from fedleak.crypto.paillier_cipher import Paillier
 
 TINY = Sizes(24, 256, 1, 1, 4)
 FOUND = [("residual-sign", None, "leak", 1.0)]
@@ -30,8 +31,8 @@ def test_ratios_are_of_what_was_measured() -> None:
     found = measure(quick=True)
     assert found["jobs_ratio"] == 2.0
     assert found["limit_ratio"] == 1.25
-    for name in ("onehot", "aggregation"):
-        plain, ours = (found["sides"][side][f"{name}_seconds"] for side in ("plain", "fedleak"))  # type: ignore[index]
+    for name, seconds in (("onehot", "onehot"), ("aggregation", "aggregation"), ("packing", "product")):
+        plain, ours = (found["sides"][side][f"{seconds}_seconds"] for side in ("plain", "fedleak"))  # type: ignore[index]
         assert found[f"{name}_ratio"] == plain / ours
 
 
@@ -39,6 +40,15 @@ def test_audits_that_find_something_else_are_no_comparison(audits: dict[int, aud
     audits[2] = audit_bench._Audited(3.0, 5.5, [])
     with pytest.raises(RunError, match="must find the same"):
         measure(quick=True)
+
+
+def test_products_that_differ_are_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = Paillier(allow_small_keys=True).generate(512)
+    plain, packed = packed_round.rounds(key, 3, 4)
+    assert plain() == packed()
+    monkeypatch.setattr(packed_round, "unmask", lambda inputs: [inputs.slot_bits])
+    with pytest.raises(RunError, match="both products must be the same"):
+        packed_round.rounds(key, 3, 4)
 
 
 def test_the_table_is_of_flags() -> None:

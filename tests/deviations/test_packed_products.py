@@ -14,6 +14,9 @@ from fedleak.core.attack import Status
 from fedleak.defenses.inexact_sharing import GaussianNoise
 from fedleak.deviations.extra_columns import ClaimedColumns
 from fedleak.deviations.packed_products import PackedProducts
+from fedleak.protocols.linear.linear_settings import OF_A_MEMBER
+from fedleak.theory.condition import State
+from fedleak.theory.packed_equations import enough_slots
 from random_cases import seeds
 
 RESIDUALS = Secret(SecretKind.RESIDUALS, JOINT)
@@ -72,6 +75,22 @@ def test_one_row_over_the_edge_falls_back_to_an_honest_round():
     assert gradients(honest, "fintech")[0].tobytes() == gradients(packed, "fintech")[0].tobytes()
     guess = PackedResidualRecovery().run(seen(packed, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
     assert guess.status is Status.UNDETERMINED
+
+
+@pytest.mark.parametrize(("batch_size", "status"), [(31, Status.RECOVERED), (32, Status.UNDETERMINED)])
+def test_where_honest_products_are_packed_fewer_ciphertexts_are_opened(batch_size, status):
+    """Nine columns share the one ciphertext that hides 31 values, as a single column's does; theory says so."""
+    settings = sealed(key_bits=2048, batch_size=batch_size, epochs=1, pack_products=True)
+    federation = vertical({"bank": 1, "fintech": 9}, settings, n_rows=batch_size)
+    honest, packed = run(federation), run(federation, hooks=PackedProducts().hooks("fintech"))
+    assert gradients(honest, "fintech")[0].tobytes() == gradients(packed, "fintech")[0].tobytes()
+    guess = PackedResidualRecovery().run(seen(packed, ("fintech",), RESIDUALS), rng=np.random.default_rng(0))
+    assert guess.status is status
+    facts = packed.transcript.facts.seen_by(("fintech",), OF_A_MEMBER)
+    found = enough_slots(facts)
+    assert found.state is (State.FAILS if status is Status.UNDETERMINED else State.HOLDS), found.detail
+    unpacked = replace(facts, own=replace(facts.own, pack_products=False))
+    assert enough_slots(unpacked).state is State.HOLDS
 
 
 def test_noise_is_opened_with_the_residual():

@@ -73,6 +73,12 @@ REGRESSIONS = {
     "two": ({"bank": 3, "shop": 4}, sealed(), "vertical-logistic"),
     "real cipher": ({"bank": 2, "shop": 1}, sealed(cipher="paillier", epochs=1, batch_size=8), "vertical-logistic"),
     "three, a smaller last batch": ({"bank": 2, "shop": 4, "web": 1}, sealed(batch_size=7), "vertical-logistic"),
+    "packed": (
+        {"bank": 3, "shop": 11, "web": 1},
+        sealed(pack_products=True, batch_size=7),
+        "vertical-logistic",
+    ),
+    "packed, labels alone": ({"bank": 0, "shop": 4}, sealed(pack_products=True), "vertical-logistic"),
     "labels alone": ({"bank": 0, "shop": 4}, sealed(), "vertical-logistic"),
     "cubic": ({"bank": 3, "shop": 2}, sealed(approximation="cubic"), "vertical-logistic"),
     "cubic of three": ({"bank": 3, "shop": 2, "web": 1}, sealed(approximation="cubic"), "vertical-logistic"),

@@ -2,6 +2,7 @@
 
 ``onehot_ratio``: encrypted products with columns of categories, by digits over grouped by value, CPU time.
 ``aggregation_ratio``: a round of a secure sum under keys of a modular group, by Python's powers, over ours, CPU time.
+``packing_ratio``: a masked product, opened, with a ciphertext a column over several columns in each, CPU time.
 ``jobs_ratio``: the built-in audit on one core over the same on two, wall time: it is as good as the machine is idle.
 ``limit_ratio``: the CPU time of the built-in audit on one core over that of its ciphertexts alone, counted before the
 run and priced by this machine's speed: 1 would be an audit that does nothing else.
@@ -28,6 +29,7 @@ from fedleak.auditing.estimate import measured_speeds, work_of
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.scenario_file import built_in_scenario
 from fedleak.bench.aggregation_round import ModularKey, summed
+from fedleak.bench.packed_round import rounds
 from fedleak.bench.paillier_bench import cpu_seconds
 from fedleak.core.arrays import IntArray
 from fedleak.core.errors import RunError
@@ -43,6 +45,7 @@ from fedleak.trial.provenance import environment
 CATEGORIES = (12, 4, 3, 10, 3, 2)  # of the columns of a bank's table: job, marital status, education, month, …
 FRACTION_BITS = 40
 N_WEIGHTS = 100  # of a model that parties average
+N_PACKED_ROWS, N_PACKED_COLUMNS = 64, 27  # of a masked product: three ciphertexts of 2048 bits
 DATA_SEED = 11
 RUN_KEY = 32 * "5"
 
@@ -64,6 +67,7 @@ def measure(quick: bool = False) -> Mapping[str, object]:
     sizes = QUICK if quick else FULL
     by_digits, by_groups = _products(sizes)
     modular, ours = _secure_sums(sizes)
+    unpacked, packed = _masked_products(sizes)
     alone, together = (_audit(jobs, sizes) for jobs in (1, 2))
     if alone.findings != together.findings:
         raise RunError("both audits must find the same; they differ")
@@ -72,11 +76,12 @@ def measure(quick: bool = False) -> Mapping[str, object]:
         "bench": "audit",
         "onehot_ratio": by_digits / by_groups,
         "aggregation_ratio": modular / ours,
+        "packing_ratio": unpacked / packed,
         "jobs_ratio": alone.wall_seconds / together.wall_seconds,
         "limit_ratio": alone.cpu_seconds / ciphertexts,
         "sides": {
-            "plain": _side(by_digits, modular, alone),
-            "fedleak": _side(by_groups, ours, together),
+            "plain": _side(by_digits, modular, unpacked, alone),
+            "fedleak": _side(by_groups, ours, packed, together),
             "limit": {"audit_cpu_seconds": alone.cpu_seconds, "ciphertext_cpu_seconds": ciphertexts},
         },
         "environment": environment(
@@ -117,6 +122,14 @@ def _secure_sums(sizes: Sizes) -> tuple[float, float]:
     return plain, median(cpu_seconds(lambda: summed(MaskingKey, vectors)) for _ in range(sizes.repetitions))
 
 
+def _masked_products(sizes: Sizes) -> tuple[float, float]:
+    """CPU seconds of the same product in its own ciphertexts and in packed ones, medians, in turns."""
+    key = Paillier(allow_small_keys=True).generate(sizes.key_bits)
+    plain, packed = rounds(key, N_PACKED_ROWS, N_PACKED_COLUMNS)
+    taken = [(cpu_seconds(plain), cpu_seconds(packed)) for _ in range(sizes.repetitions)]
+    return median(one for one, _ in taken), median(other for _, other in taken)
+
+
 def _flags(n_rows: int) -> IntArray:
     """A column of the table a row: categories as flags, standardised as a scenario does."""
     rng = np.random.default_rng(DATA_SEED)
@@ -136,10 +149,11 @@ class _Audited:
     findings: list[tuple[object, ...]]
 
 
-def _side(onehot: float, aggregation: float, audited: _Audited) -> dict[str, float]:
+def _side(onehot: float, aggregation: float, product: float, audited: _Audited) -> dict[str, float]:
     return {
         "onehot_seconds": onehot,
         "aggregation_seconds": aggregation,
+        "product_seconds": product,
         "audit_wall_seconds": audited.wall_seconds,
     }
 

@@ -2,8 +2,9 @@
 
 Instead of its d features the party multiplies the partner's ciphertexts with u d random auxiliary ones, packs u
 products into each ciphertext and masks them as always. The partner decrypts d uniform residues, as in an honest
-round. The party unpacks u d equations in the batch's values and solves them, in exact integers. It then computes the
-product that an honest round would have given it, so the training goes on unchanged.
+round; where honest products are packed too, it opens fewer. The party unpacks u d equations in the batch's values and
+solves them, in exact integers. It then computes the product that an honest round would have given it, so the training
+goes on unchanged.
 
 Slots are made for the largest value that the encoding allows, which no value exceeds. Only where a batch needs more
 slots than that leaves are they cut shorter (the paper's iota); a value may then overflow, which is noticed, costs that
@@ -96,17 +97,17 @@ def _layout(inputs: ProductInputs, value_bits: int, least_bits: int, rng: np.ran
 
     They need no fractional bits: what counts is that the system is regular.
     """
-    n_rows, n_columns = inputs.rows.shape
+    n_rows, n_opened = len(inputs.rows), inputs.n_opened
     taken = bits_of_sum(value_bits, n_rows)
     most = capacity(
         inputs.key.key_bits, max(least_bits, taken + FEWEST_AUXILIARY_BITS)
     )  # u = floor((kappa - 1) / iota)
-    if n_rows > most * n_columns:
+    if n_rows > most * n_opened:
         return None
-    n_slots = min(most, -(-(n_rows + SPARE_EQUATIONS) // n_columns))
+    n_slots = min(most, -(-(n_rows + SPARE_EQUATIONS) // n_opened))
     slot_bits = min(taken + AUXILIARY_BITS, (inputs.key.key_bits - 1) // n_slots)
     magnitude = (1 << (slot_bits - taken)) - 1
-    auxiliary = rng.integers(-magnitude, magnitude, size=(n_columns * n_slots, n_rows), endpoint=True)
+    auxiliary = rng.integers(-magnitude, magnitude, size=(n_opened * n_slots, n_rows), endpoint=True)
     return Layout(auxiliary, n_slots, slot_bits)
 
 
@@ -144,7 +145,7 @@ def packed_product(inputs: ProductInputs, layout: Layout) -> MaskedProduct:
     key = inputs.key
     products = key.matvec(layout.auxiliary, inputs.ciphertexts, scalar_fraction_bits=inputs.fraction_bits)
     packed = pack_ciphertexts(key, products, layout.slot_bits, layout.n_slots)
-    mask = uniform_residues(inputs.mask_rng, inputs.rows.shape[1], key.modulus, key.modulus.bit_length())
+    mask = uniform_residues(inputs.mask_rng, inputs.n_opened, key.modulus, key.modulus.bit_length())
     masked = key.add_residues(packed, [-value for value in mask])
     return MaskedProduct(key.rerandomise(masked), mask)
 

@@ -13,8 +13,10 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.crypto.fixed_point import ENCODED_BITS
+from fedleak.crypto.masked_product import ciphertexts_for, slot_bits_of
 from fedleak.crypto.masks import HIDING_BITS
 from fedleak.crypto.packing import bits_of_sum
+from fedleak.protocols.linear.vocabulary import VerticalLogisticFacts
 from fedleak.theory.condition import Assessment, Condition, State, Theorem, no_noise, revealed
 from fedleak.theory.countermeasures import VERTICAL
 from fedleak.theory.label_signs import weight_std
@@ -49,7 +51,7 @@ class PackedEquations(Theorem):
         return Assessment(
             cls.name,
             (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
-            conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
+            conclusion=f"a party that deviates determines every value that partners encrypt, {_unseen(facts)}",
             remedies=VERTICAL,
         )
 
@@ -66,14 +68,33 @@ def enough_slots(facts: Facts) -> Condition:
         )
     whole = facts.batch_size if facts.n_rows is None else min(facts.batch_size, facts.n_rows)
     n_values = _values_of(facts, whole)
-    longest = _fitting(facts, n_values, _longest_value(facts), 0) * width
-    detail = f"{n_values} values, {longest} slots of any length, {_short(facts, n_values) * width} short ones"
+    n_opened = _opened(facts, width, whole)
+    longest = _fitting(facts, n_values, _longest_value(facts), 0) * n_opened
+    detail = f"{n_values} values, {longest} slots of any length, {_short(facts, n_values) * n_opened} short ones"
     if n_values <= longest:
         return Condition(statement, State.HOLDS, detail)
-    if n_values <= _short(facts, n_values) * width:
+    if n_values <= _short(facts, n_values) * n_opened:
         return Condition(statement, State.HOLDS if _stay_short(facts) else State.UNKNOWN, detail)
-    opened = last is None or _values_of(facts, last) <= max(width, _short(facts, _values_of(facts, last)) * width)
+    opened = last is None or _values_of(facts, last) <= max(
+        width, _short(facts, _values_of(facts, last)) * _opened(facts, width, last)
+    )
     return Condition(statement, State.UNKNOWN if opened else State.FAILS, f"{detail}; the last batch has {last} rows")
+
+
+def _unseen(facts: Facts) -> str:
+    packed = facts.of(VerticalLogisticFacts).pack_products
+    return "unseen by them" if not packed else "unseen by those that do not look how long it is what they open"
+
+
+def _opened(facts: Facts, width: int, n_rows: int) -> int:
+    """Ciphertexts that a partner opens of a batch: one a column, or fewer where honest products are packed as well."""
+    if not width or not facts.of(VerticalLogisticFacts).pack_products:
+        return width
+    return ciphertexts_for(width, facts.key_bits or 0, slot_bits_of(n_rows, _n_others(facts)))
+
+
+def _n_others(facts: Facts) -> int:
+    return sum(party.role in DATA_ROLES for party in facts.parties) - 1
 
 
 def _values_of(facts: Facts, n_rows: int) -> int:
@@ -82,7 +103,7 @@ def _values_of(facts: Facts, n_rows: int) -> int:
 
 def _longest_value(facts: Facts) -> int:
     """Bits. With three or more parties values carry blinds, which cancel only in the sum over partners."""
-    others = sum(party.role in DATA_ROLES for party in facts.parties) - 1
+    others = _n_others(facts)
     return ENCODED_BITS if others < 2 else ENCODED_BITS + HIDING_BITS + others.bit_length() + 2
 
 

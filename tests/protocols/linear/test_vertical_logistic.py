@@ -153,3 +153,25 @@ def test_wrong_federations_are_named():
         sealed(learning_rate=0.0)
     with pytest.raises(InputError, match="initialisation must be one of"):
         sealed(initialisation="zeros")
+
+
+@pytest.mark.parametrize(
+    ("widths", "changes"),
+    [
+        ({"bank": 3, "fintech": 12}, {}),
+        ({"bank": 3, "fintech": 12}, {"cipher": "paillier", "epochs": 1, "batch_size": 12}),
+        ({"bank": 0, "fintech": 5}, {"batch_size": 7}),
+        ({"bank": 2, "fintech": 9, "shop": 4}, {}),
+        ({"bank": 3, "fintech": 7}, {"approximation": "cubic"}),
+    ],
+)
+def test_packed_products_give_the_same_gradients_in_fewer_ciphertexts(widths, changes):
+    plain, packed = (run(vertical(widths, sealed(pack_products=each, **changes))) for each in (False, True))
+    for party in widths:
+        for one, other in zip(gradients_of(plain, party), gradients_of(packed, party), strict=True):
+            assert one.tobytes() == other.tobytes()
+    opened = [
+        sum(len(m.payload.to_ints()) for m in each.transcript.messages if m.step == "train.opened-product")
+        for each in (plain, packed)
+    ]
+    assert opened[1] < opened[0] / 2

@@ -17,15 +17,31 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import IntegerArray
+from fedleak.core.whole.federation import setting
 from fedleak.crypto import CIPHERS, fixed_point
 from fedleak.crypto.cipher import PrivateKey
-from fedleak.crypto.masked_product import ProductInputs, UnmaskInputs, masked_product, open_product, unmask
+from fedleak.crypto.masked_product import (
+    ProductInputs,
+    UnmaskInputs,
+    masked_product,
+    open_product,
+    slot_bits_of,
+    unmask,
+)
 from fedleak.crypto.masks import HIDING_BITS, pairwise_zero_shares
 from fedleak.models.sigmoid import CUBIC, LINEAR, Approximation
 from fedleak.protocols.actor import Actor
 from fedleak.protocols.linear import vocabulary as linear
 from fedleak.protocols.linear.linear_settings import VerticalLinearSettings
 from fedleak.protocols.linear.member import Member
+
+
+@dataclass(frozen=True)
+class ExchangeSettings(VerticalLinearSettings):
+    pack_products: bool = setting(
+        False, "pack masked products before the partner opens them: fewer ciphertexts to re-randomise, send and open"
+    )
+
 
 SHARE_BITS = 62  # what a fixed-point score fits in; zero shares are drawn wider, which hides it statistically
 
@@ -112,7 +128,7 @@ class KeyedMember:
         return self.member.actor
 
 
-def join(member: Member, settings: VerticalLinearSettings) -> KeyedMember:
+def join(member: Member, settings: ExchangeSettings) -> KeyedMember:
     """Draw a key pair and publish the public half."""
     key = CIPHERS.get(settings.cipher)().generate(settings.key_bits)
     member.actor.record(linear.PUBLIC_KEY, linear.PRIVATE_KEY, key.to_payload())
@@ -128,19 +144,20 @@ def exchange(
     *,
     fraction_bits: int,
     blind_bits: int,
+    slot_bits: int,
 ) -> list[int]:
     """Protocol 1 for one direction: the receiver learns sum_i value_i row_i of its own ``rows``."""
     encrypted = sender.key.public.encrypt(values, fraction_bits)
     received = sender.actor.send(linear.ENCRYPTED_SCORE, receiver.actor, encrypted)
     inputs = ProductInputs(
-        sender.actor.name, sender.key.public, received, rows, fraction_bits, receiver.actor.rng, blind_bits
+        sender.actor.name, sender.key.public, received, rows, fraction_bits, receiver.actor.rng, blind_bits, slot_bits
     )
     product = receiver.actor.compute(linear.MULTIPLY, inputs, masked_product)
     mask = IntegerArray.from_ints(product.mask, sender.key.public.n_bytes)
     receiver.actor.record(linear.MULTIPLY, linear.MASK_FOR.of(sender.actor.name), mask)
     masked = receiver.actor.send(linear.MASKED_PRODUCT, sender.actor, product.ciphertexts)
     opened = sender.actor.send(linear.OPENED_PRODUCT, receiver.actor, open_product(sender.key, masked))
-    unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask)
+    unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask, slot_bits)
     result: list[int] = receiver.actor.compute(linear.UNMASK, unmasking, unmask)
     return result
 
@@ -148,7 +165,7 @@ def exchange(
 def encrypted_gradients(
     members: Sequence[KeyedMember],
     batch: IntArray,
-    settings: VerticalLinearSettings,
+    settings: ExchangeSettings,
     terms: Terms,
     zero_rng: np.random.Generator,
 ) -> list[FloatArray]:
@@ -159,7 +176,7 @@ def encrypted_gradients(
     ]
 
 
-def _encoded_blocks(keyed: KeyedMember, batch: IntArray, settings: VerticalLinearSettings, terms: Terms) -> list[int]:
+def _encoded_blocks(keyed: KeyedMember, batch: IntArray, settings: ExchangeSettings, terms: Terms) -> list[int]:
     """The member's blocks, one after the other, as they leave it: each passes the hooks of the shared score."""
     blocks = [keyed.actor.outgoing(linear.SHARED_SCORE, block) for block in terms.shared(keyed.member, batch)]
     return [int(value) for block in blocks for value in fixed_point.encode(block, settings.fraction_bits)]
@@ -170,7 +187,7 @@ def _gradient_of(
     members: Sequence[KeyedMember],
     batch: IntArray,
     shared: Sequence[Sequence[int]],
-    settings: VerticalLinearSettings,
+    settings: ExchangeSettings,
     terms: Terms,
     zero_rng: np.random.Generator,
 ) -> FloatArray:
@@ -178,12 +195,19 @@ def _gradient_of(
     others = [index for index in range(len(members)) if index != position]
     blinds = pairwise_zero_shares(zero_rng, len(others), len(shared[position]), SHARE_BITS)
     blind_bits = SHARE_BITS + HIDING_BITS + len(others).bit_length() if len(others) > 1 else 0
+    slot_bits = slot_bits_of(len(batch), len(others)) if settings.pack_products else 0
     rows = _factored_rows(receiver, batch, settings, terms)
     partial = [0] * receiver.member.features.shape[1]
     for blind, index in zip(blinds, others, strict=True):
         blinded = [value + share for value, share in zip(shared[index], blind, strict=True)]
         opened = exchange(
-            receiver, members[index], blinded, rows, fraction_bits=settings.fraction_bits, blind_bits=blind_bits
+            receiver,
+            members[index],
+            blinded,
+            rows,
+            fraction_bits=settings.fraction_bits,
+            blind_bits=blind_bits,
+            slot_bits=slot_bits,
         )
         partial = [total + value for total, value in zip(partial, opened, strict=True)]
     modulus = members[others[0]].key.public.modulus
@@ -193,7 +217,7 @@ def _gradient_of(
     return total_gradient / (terms.scale * len(batch))
 
 
-def _factored_rows(receiver: KeyedMember, batch: IntArray, settings: VerticalLinearSettings, terms: Terms) -> IntArray:
+def _factored_rows(receiver: KeyedMember, batch: IntArray, settings: ExchangeSettings, terms: Terms) -> IntArray:
     """Own features in fixed point, a row for each value that a partner sends."""
     factors = terms.factors(receiver.member, batch)
     if factors is None:

@@ -11,7 +11,7 @@ from fedleak.core.errors import ScenarioError
 from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.crypto.fixed_point import ENCODED_BITS, MARGIN_BITS
-from fedleak.crypto.masks import HIDING_BITS
+from fedleak.crypto.masked_product import product_bits
 from fedleak.crypto.ring_arithmetic import VALUE_BITS
 from fedleak.theory.label_signs import first_score_bound
 
@@ -68,10 +68,3 @@ def _check_products(facts: Facts) -> None:
             f"federation.key_bits must be at least {needed + MARGIN_BITS} for sums of {rows} products from "
             f"{n_others} partners; got {facts.key_bits}. Use a longer key, or a smaller federation.batch_size"
         )
-
-
-def product_bits(n_rows: int, n_others: int) -> int:
-    """Of sum_i a_i b_i over rows and partners: a fits an encoding, b one under shares that hide it where there are
-    several partners; three blocks where the sigmoid is cubic, and a sign."""
-    hiding = HIDING_BITS + n_others.bit_length() if n_others > 1 else 0
-    return 2 * ENCODED_BITS + hiding + (3 * n_rows * max(n_others, 1)).bit_length() + 1

@@ -33,13 +33,18 @@ from fedleak.crypto.sharing_cost import WORD_BYTES
 from fedleak.models.sigmoid import Approximation, residual
 from fedleak.protocols.actor import start_round
 from fedleak.protocols.linear import vocabulary as linear
-from fedleak.protocols.linear.encrypted_exchange import KeyedMember, encrypted_gradients, join, terms_of
+from fedleak.protocols.linear.encrypted_exchange import (
+    ExchangeSettings,
+    KeyedMember,
+    encrypted_gradients,
+    join,
+    terms_of,
+)
 from fedleak.protocols.linear.linear_headroom import check_linear_headroom, check_shared_headroom
 from fedleak.protocols.linear.linear_outcome import RoundLog, truth_of, utility
 from fedleak.protocols.linear.linear_settings import (
     LOGISTIC,
     OF_A_MEMBER,
-    VerticalLinearSettings,
     linear_facts,
     member_capabilities,
 )
@@ -56,7 +61,7 @@ SHARED_NOTE = "trained on secret shares modulo 2^64, triples from an ideal deale
 
 
 @dataclass(frozen=True)
-class VerticalLogisticSettings(VerticalLinearSettings):
+class VerticalLogisticSettings(ExchangeSettings):
     approximation: str = setting(
         "taylor",
         "what stands for the sigmoid; what is beyond Paillier (piecewise; cubic of three parties and more) the parties "
@@ -158,6 +163,7 @@ class VerticalLogistic(Protocol):
             shuffle=given.shuffle,
             residual=LOGISTIC.residual if given.approximation == Approximation.TAYLOR else None,
             gradients=source,
+            pack_products=given.pack_products and source == "encrypted-exchange",
             **_sharing_cost(given, parties, n_rows),
         )
         found = linear_facts(cls.name, given, parties, n_rows, approximation=given.approximation, own=own)

@@ -152,6 +152,7 @@ class VerticalLogisticFacts(LinearFacts):
     kind: ClassVar[str] = "vertical-logistic"
 
     gradients: str | None = None  # how they come about: encrypted-exchange, opened-shares or secret-shared
+    pack_products: bool | None = None  # several share a ciphertext when they are masked and opened
     shared_rounds: int | None = None  # on shares: messages one after the other, in all of the training
     shared_bytes: int | None = None  # that a party sends to each partner in openings to everybody
     opened_bytes: int | None = None  # of gradients' shares, each to the gradient's owner, in all
