@@ -15,7 +15,6 @@ from grids import GRID, written
 
 from fedleak.cli.results import results_command
 from fedleak.core.errors import ExitCode, InputError
-from fedleak.sweeps.cell import run_cell
 from fedleak.sweeps.grid import load_grid
 from fedleak.sweeps.queried import by, chosen_code, compared, where
 from fedleak.sweeps.store import Store
@@ -30,7 +29,7 @@ def store(tmp_path_factory):
     store = Store(folder / "out", new=True)
     store.call(planned.called)
     (plain, plain_done), (noisy, noisy_done) = [
-        (planned.inputs[key], run_cell(work.cell, planned.tables[work.table])) for key, work in planned.works.items()
+        (planned.inputs[key], work.do(planned.tables[work.shared])) for key, work in planned.works.items()
     ]
     for inputs, done in ((plain, plain_done), (noisy, noisy_done)):
         store.keep(inputs, replace(done, code="0.1.0+aaa"))

@@ -11,29 +11,15 @@ import pytest
 from grids import GRID, begun, wait_for, written
 
 from dask_processes import DaskProcesses
+from engine_here import Here
 from fedleak.cli.sweep import sweep_command
 from fedleak.core.errors import ExitCode, InputError, MissingExtraError
-from fedleak.sweeps.cell import run_cell
-from fedleak.sweeps.engine import Engine, engine_named
+from fedleak.engines.engine import Engine, engine_named
 from fedleak.sweeps.grid import load_grid
 from fedleak.sweeps.store import Store
 from fedleak.sweeps.swept import Planned, sweep
 from fedleak.trial.progress import Silent
 from sweep_faults import kept
-
-
-class Here(Engine):
-    """In the process of the test, one after the other; ``ends_after`` so many, as Ctrl-C does."""
-
-    def __init__(self, ends_after: int | None = None) -> None:
-        self._left = ends_after
-
-    def done(self, works, tables):
-        for work in works:
-            if self._left == 0:
-                raise KeyboardInterrupt
-            self._left = None if self._left is None else self._left - 1
-            yield work, run_cell(work.cell, tables[work.table])
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +80,8 @@ def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(grid, undisturbed, tmp
 
 
 def test_a_worker_that_dies_is_replaced_and_a_cell_that_always_kills_is_given_up(planned, monkeypatch):
-    from fedleak.sweeps import local_processes
-    from fedleak.sweeps.local_processes import BrokenProcessPool, LocalProcesses
+    from fedleak.engines import local_processes
+    from fedleak.engines.local_processes import BrokenProcessPool, LocalProcesses
 
     works = list(planned.works.values())
     rounds = []
@@ -107,7 +93,7 @@ def test_a_worker_that_dies_is_replaced_and_a_cell_that_always_kills_is_given_up
         raise BrokenProcessPool
 
     monkeypatch.setattr(local_processes.LocalProcesses, "_round", dying)
-    with pytest.raises(Exception, match=r"a process died 3 times in a row.*3 cells are left"):
+    with pytest.raises(Exception, match=r"a process died 3 times in a row.*3 pieces are left"):
         list(LocalProcesses(1).done(works, planned.tables))
     assert rounds == [6, 5, 4, 3, 3]
 
@@ -122,7 +108,7 @@ def test_engines_that_are_not_there_are_told_in_one_line(monkeypatch):
 
 def test_a_scheduler_that_does_not_answer_is_told_in_one_line(planned, monkeypatch):
     pytest.importorskip("distributed", reason="the extra fedleak[dask] is not installed")
-    monkeypatch.setattr("fedleak.sweeps.dask_cluster.SECONDS_TO_ANSWER", 0.2)
+    monkeypatch.setattr("fedleak.engines.dask_cluster.SECONDS_TO_ANSWER", 0.2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         engine = engine_named(f"dask://127.0.0.1:{taken.getsockname()[1]}", 1)
@@ -142,6 +128,8 @@ def test_a_dask_cluster_gives_the_same_to_the_byte(planned, undisturbed, tmp_pat
 
 class Disturbed(Engine):
     """A cluster of two workers, of which one is killed after so many cells and does not come back."""
+
+    words = "a cluster that loses a worker"
 
     def __init__(self, cluster, after: int) -> None:
         self._cluster, self._after = cluster, after

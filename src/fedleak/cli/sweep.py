@@ -11,8 +11,9 @@ from fedleak.cli.bar import Bar
 from fedleak.cli.output import check_json_target, say, write_json
 from fedleak.cli.signals import exit_code
 from fedleak.core.errors import ExitCode
-from fedleak.sweeps.cell import Cell, code_version
-from fedleak.sweeps.engine import engine_named
+from fedleak.engines.code_version import code_version
+from fedleak.engines.engine import engine_named
+from fedleak.sweeps.cell import Cell
 from fedleak.sweeps.grid import Refused, load_grid
 from fedleak.sweeps.store import Store
 from fedleak.sweeps.swept import Planned, Swept, sweep

@@ -7,15 +7,13 @@ from the grid's own seed and the scenario's. Cells that differ by a defense or a
 from __future__ import annotations
 
 import json
-import platform
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 
-from fedleak.attacks import ATTACKS
 from fedleak.auditing.means import Means
 from fedleak.auditing.planner import plan_audit
 from fedleak.auditing.runner import Audit
@@ -25,16 +23,13 @@ from fedleak.auditing.trainings import in_memory
 from fedleak.core.errors import InputError
 from fedleak.core.finding import Outcome
 from fedleak.core.report import Report
-from fedleak.core.version import __version__
 from fedleak.core.whole.randomness import RunKey
 from fedleak.crypto.cores import using
 from fedleak.data import EncodedTable
-from fedleak.defenses import DEFENSES
-from fedleak.protocols import PROTOCOLS
+from fedleak.engines.code_version import code_version
 from fedleak.report import json_format
-from fedleak.trial.measured_journal import code_digest
 from fedleak.trial.progress import Silent
-from fedleak.trial.provenance import IN_ATTACKS, PACKAGES, one_thread, package_version
+from fedleak.trial.provenance import one_thread
 from fedleak.trial.spent import cpu_seconds
 
 _ONE_AT_A_TIME = threading.Lock()  # of a process: a cell sets the number of threads of all of it
@@ -109,12 +104,3 @@ def table_digest(table: EncodedTable) -> str:
         if values is not None:
             found.update(repr((values.dtype.str, values.shape)).encode() + values.tobytes())
     return found.hexdigest()
-
-
-@cache
-def code_version() -> str:
-    """Everything that computes: our modules, packages that they compute with, and who brought further attacks."""
-    packages = [(name, package_version(name)) for name in (*PACKAGES, *IN_ATTACKS)]
-    brought = sorted({kind.distribution(name) for kind in (ATTACKS, DEFENSES, PROTOCOLS) for name in kind.names})
-    told = repr((code_digest(), platform.python_version(), packages, brought))
-    return f"{__version__}+{sha256(told.encode()).hexdigest()[:12]}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fedleak.core.errors import FedleakError, RunError
 from fedleak.data import EncodedTable, load_table
 from fedleak.data.spec import DataSpec
-from fedleak.sweeps.cell import Cell, code_version, table_digest
-from fedleak.sweeps.engine import Engine, Work
+from fedleak.engines.code_version import code_version
+from fedleak.engines.engine import Engine, Work
+from fedleak.sweeps.cell import Cell, run_cell, table_digest
 from fedleak.sweeps.store import Store, key_of
 from fedleak.trial.progress import Progress
 
@@ -44,7 +46,7 @@ class Planned:
             inputs = cell.inputs(read[place])
             key = key_of(inputs)
             self.inputs[key] = inputs
-            self.works[key] = Work(key, cell, read[place])
+            self.works[key] = Work(key, partial(run_cell, cell), read[place])
             self.called.append((key, dict(cell.setting)))
 
 

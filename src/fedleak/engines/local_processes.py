@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
+from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from fedleak.core.errors import RunError
-from fedleak.data import EncodedTable
-from fedleak.sweeps.cell import Done, run_cell
-from fedleak.sweeps.engine import MAX_DEATHS, Engine, Work
+from fedleak.engines.engine import MAX_DEATHS, Engine, Work
 from fedleak.trial.isolation import ONE_THREAD, end_isolation
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -25,12 +24,16 @@ class LocalProcesses(Engine):
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
 
-    def done(self, works: Sequence[Work], tables: Mapping[str, EncodedTable]) -> Iterator[tuple[Work, Done]]:
+    @property
+    def words(self) -> str:
+        return f"{self._jobs} processes of this machine"
+
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
         left = {work.key: work for work in works}
         deaths = 0
         while left:
             try:
-                for work, done in self._round(list(left.values()), tables):
+                for work, done in self._round(list(left.values()), shared):
                     del left[work.key]
                     deaths = 0
                     yield work, done
@@ -38,19 +41,17 @@ class LocalProcesses(Engine):
                 deaths += 1
                 if deaths == MAX_DEATHS:
                     raise RunError(
-                        f"a process died {deaths} times in a row, as for want of memory; {len(left)} cells are left. "
+                        f"a process died {deaths} times in a row, as for want of memory; {len(left)} pieces are left. "
                         "Give it more, or use fewer --jobs: the same command goes on"
                     ) from None
 
-    def _round(self, works: Sequence[Work], tables: Mapping[str, EncodedTable]) -> Iterator[tuple[Work, Done]]:
+    def _round(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
         """Until all are done or a process dies: then the pool is of no use any more."""
         pool = ProcessPoolExecutor(
             min(self._jobs, len(works)), initializer=_live_with, initargs=(os.getpid(),), env=ONE_THREAD
         )
         try:
-            running: dict[Future[Done], Work] = {
-                pool.submit(run_cell, work.cell, tables[work.table]): work for work in works
-            }
+            running: dict[Future[Any], Work] = {pool.submit(work.do, shared[work.shared]): work for work in works}
             for future in as_completed(running):
                 yield running[future], future.result()
         finally:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fedleak.core.errors import InputError, MissingExtraError, RunError
-from fedleak.data import EncodedTable
-from fedleak.sweeps.cell import Done, code_version, run_cell
-from fedleak.sweeps.engine import DASK, Engine, Work
+from fedleak.engines.code_version import code_version
+from fedleak.engines.engine import DASK, Engine, Made, Work
 
 SECONDS_TO_ANSWER = 10
 
@@ -23,17 +22,20 @@ class DaskCluster(Engine):
         self._distributed: Any = distributed  # untyped
         self._address = address
 
-    def done(self, works: Sequence[Work], tables: Mapping[str, EncodedTable]) -> Iterator[tuple[Work, Done]]:
+    @property
+    def words(self) -> str:
+        return "workers of a Dask cluster"
+
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
         client = self._client()
         try:
-            # A table is the result of a task, not data put there: if its worker dies, the scheduler makes it again.
+            # The result of a task, not data put there: if the worker that has it dies, the scheduler makes it again.
             held = {
-                digest: client.submit(_table, tables[digest], key=f"fedleak-table-{digest}")
-                for digest in {work.table for work in works}
+                digest: client.submit(_itself, shared[digest], key=f"fedleak-shared-{digest}")
+                for digest in {work.shared for work in works}
             }
             running = {
-                client.submit(run_cell, work.cell, held[work.table], key=f"fedleak-cell-{work.key}"): work
-                for work in works
+                client.submit(_done, work.do, held[work.shared], key=f"fedleak-work-{work.key}"): work for work in works
             }
             for future in self._distributed.as_completed(list(running)):
                 yield running[future], self._result(future)
@@ -64,11 +66,11 @@ class DaskCluster(Engine):
                 )
         return client
 
-    def _result(self, future: Any) -> Done:
+    def _result(self, future: Any) -> Made:
         try:
-            done: Done = future.result()
+            done: Made = future.result()
         except self._distributed.KilledWorker as error:
-            raise RunError(f"a cell ended several workers one after the other: {error}") from error
+            raise RunError(f"a piece ended several workers one after the other: {error}") from error
         except (CancelledError, self._distributed.client.FutureCancelledError) as error:
             raise RunError("the Dask scheduler has gone; the same command goes on when it is back") from error
         if done.code != code_version():
@@ -76,5 +78,9 @@ class DaskCluster(Engine):
         return done
 
 
-def _table(table: EncodedTable) -> EncodedTable:
-    return table
+def _itself(shared: Any) -> Any:
+    return shared
+
+
+def _done(do: Callable[[Any], Made], shared: Any) -> Made:
+    return do(shared)
