@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine_here import Here
 from fedleak.cli import main, measure
 from fedleak.core.attack import Reference
 from fedleak.core.errors import DataError
@@ -103,6 +104,38 @@ def test_an_ended_command_goes_on_with_what_is_measured(monkeypatch, tmp_path):
     assert Kept.computed == 1
     kept = json.loads((tmp_path / "page.results" / "none" / "kept.json").read_text())
     assert kept["complete"] is True
+
+
+def test_experiments_side_by_side_make_the_same_page(monkeypatch, capsys, tmp_path):
+    assert code_of(monkeypatch, "all", "--quick", "--out", "alone.html") == 0
+    asked = []
+
+    def here(name, jobs):
+        asked.append((name, jobs))
+        return Here()
+
+    monkeypatch.setattr(measure, "engine_named", here)
+    assert code_of(monkeypatch, "all", "--quick", "--out", "together.html", "--jobs", "2") == 0
+    assert asked == [(None, 2)]
+    alone, together = ((tmp_path / f"{name}.html").read_text() for name in ("alone", "together"))
+    for text in ("With rows 7, error is 0.3 here", "Not measured here: the table must be there", "none/ended"):
+        assert text in alone
+        assert text in together
+    assert (tmp_path / "together.results" / "none" / "kept.json").is_file()
+    assert "2 experiments with figures, 1 without" in capsys.readouterr().out
+
+
+def test_side_by_side_an_ended_command_goes_on_as_well(monkeypatch):
+    monkeypatch.setattr(measure, "engine_named", lambda *_: Here(ends_after=1))
+    assert code_of(monkeypatch, "all", "--quick", "--jobs", "2") == 130
+    monkeypatch.setattr(measure, "engine_named", lambda *_: Here())
+    assert code_of(monkeypatch, "all", "--quick", "--jobs", "2") == 0
+    assert Kept.computed == 1
+
+
+def test_an_experiment_without_pieces_says_that_one_core_measures_it(monkeypatch, capsys):
+    assert code_of(monkeypatch, "none/kept", "--jobs", "2") == 0
+    assert "none/kept has no pieces to measure side by side" in capsys.readouterr().err
 
 
 def test_a_result_that_nobody_wrote_is_one_line(monkeypatch, capsys, tmp_path):

@@ -13,7 +13,7 @@ from fedleak.cli.audit_call import audit
 from fedleak.cli.capture import capture
 from fedleak.cli.kept_reports import diff, ledger, report
 from fedleak.cli.output import lead_nowhere, told
-from fedleak.cli.shared_options import PATH, about_a_table, json_option, verbose_option
+from fedleak.cli.shared_options import PATH, about_a_table, engine_option, json_option, verbose_option
 from fedleak.cli.signals import listen
 from fedleak.cli.spelt_out import spell_out
 from fedleak.core.errors import ExitCode
@@ -110,15 +110,25 @@ def list_(kind: str, json: str | None) -> None:
 @json_option
 @click.option("--picture", type=PATH, help="Draw the figure to this .svg or .png file.")
 @click.option("--out", type=PATH, default=Path("papers.html"), help="The page that `all` writes.")
-def reproduce(experiment: str, quick: bool, json: str | None, picture: Path | None, out: Path) -> ExitCode:
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side; 1 by default, for the sake of times.")
+@engine_option
+def reproduce(
+    experiment: str,
+    quick: bool,
+    json: str | None,
+    picture: Path | None,
+    out: Path,
+    jobs: int | None,
+    engine: str | None,
+) -> ExitCode:
     """Run a paper's table or figure again: our figures beside the paper's.
 
     EXPERIMENT: PAPER/EXPERIMENT, such as hu2022/fig3. A paper alone, such as hu2022, lists what it has. `all` writes
     one page with everything: results that are kept are taken, what is missing is run, and an ended command goes on.
     """
-    from fedleak.cli.measure import reproduce_command
+    from fedleak.cli.measure import Elsewhere, reproduce_command
 
-    return reproduce_command(experiment, quick, json, picture, out)
+    return reproduce_command(experiment, quick, json, picture, out, Elsewhere(engine, jobs))
 
 
 @app.command()
@@ -197,7 +207,7 @@ def _split(names: tuple[str, ...]) -> tuple[str, ...]:
 @click.option(
     "--out", type=PATH, default=Path("fedleak-sweep"), help="Folder of the store; what it has is not run again."
 )
-@click.option("--engine", help="dask://HOST:PORT of a scheduler that is there; the cores of this machine if left out.")
+@engine_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side on this machine; as many as cores.")
 @click.option("--dry-run/--no-dry-run", help="List the cells, and run nothing.")
 @json_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fedleak.cli.console import table_console
 from fedleak.cli.output import check_json_target, write_json
 from fedleak.cli.reproduce_all import list_paper, reproduce_all
 from fedleak.core.errors import ExitCode, InputError, UnknownNameError, nearest_or_list
+from fedleak.engines.engine import Engine, engine_named
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import BOUNDS, Band, Experiment, Row, reproduce, result_json
 from fedleak.papers.panels import check_picture, draw
@@ -22,19 +24,42 @@ from fedleak.trial.measured_journal import MeasuredJournal
 ALL = "all"
 
 
-def reproduce_command(name: str, quick: bool, json: str | None, picture: Path | None, out: Path) -> ExitCode:
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where pieces are measured; by default here, one after the other, so that times are of an idle machine."""
+
+    engine: str | None = None
+    jobs: int | None = None
+
+    @property
+    def found(self) -> Engine | None:
+        if self.engine is None and (self.jobs or 1) == 1:
+            return None
+        return engine_named(self.engine, self.jobs or 1)
+
+
+def reproduce_command(
+    name: str, quick: bool, json: str | None, picture: Path | None, out: Path, elsewhere: Elsewhere
+) -> ExitCode:
     paper = name.rstrip("/")
     if name == ALL or any(entry.name.startswith(f"{paper}/") for entry in EXPERIMENTS.entries):
         if json is not None or picture is not None:
             raise InputError(f"--json and --picture must go with one PAPER/EXPERIMENT; got {name!r}")
         if name == ALL:
-            return reproduce_all(EXPERIMENTS, quick=quick, out=out)
+            return reproduce_all(EXPERIMENTS, quick=quick, out=out, engine=elsewhere.found)
         return list_paper(paper, EXPERIMENTS)
-    experiment = _named(name)()
+    return _reproduce_one(_named(name)(), quick, json, picture, elsewhere)
+
+
+def _reproduce_one(
+    experiment: Experiment, quick: bool, json: str | None, picture: Path | None, elsewhere: Elsewhere
+) -> ExitCode:
     _check_targets(experiment, json, picture)
-    kept = MeasuredJournal(_journal_beside(json))
+    kept, engine = MeasuredJournal(_journal_beside(json)), elsewhere.found
     with Bar() as bar:
-        result = reproduce(experiment, quick=quick, progress=bar, kept=kept)
+        if engine is not None and not experiment.pieces(quick=quick):
+            bar.note(f"{experiment.name} has no pieces to measure side by side: one core measures it")
+        result = reproduce(experiment, quick=quick, progress=bar, kept=kept, engine=engine)
     if json is not None:
         write_json(result_json(result), json)
     if result.complete:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,11 +14,14 @@ from fedleak.cli.bar import Bar
 from fedleak.cli.console import plain_console
 from fedleak.core.errors import ExitCode, InputError
 from fedleak.core.registry import Registry
+from fedleak.engines.code_version import code_version
+from fedleak.engines.engine import Engine, Work, on_one_core
 from fedleak.papers.experiment import Bundled, Experiment, reproduce, result_json
-from fedleak.papers.kept_results import kept_result, result_file
+from fedleak.papers.kept_results import kept_result, read_result, result_file
 from fedleak.papers.paper_page import Shown, missing, page, shown
 from fedleak.storage.file_writing import check_writable, written_whole
 from fedleak.trial.measured_journal import MeasuredJournal
+from fedleak.trial.progress import Silent
 
 COMMITTED = Path("docs/results")  # of a checkout that the command runs in
 
@@ -32,46 +38,97 @@ def list_paper(paper: str, experiments: Registry[Experiment]) -> ExitCode:
     return ExitCode.DONE
 
 
-def reproduce_all(experiments: Registry[Experiment], *, quick: bool, out: Path) -> ExitCode:
+def reproduce_all(experiments: Registry[Experiment], *, quick: bool, out: Path, engine: Engine | None) -> ExitCode:
     """Results that are kept are taken as they are; what is missing is run, and kept beside the page."""
     check_writable(out)
     own = out.with_suffix(".results")
-    found: list[Shown] = []
-    names = [entry.name for entry in experiments.entries]
+    kinds = {entry.name: experiments.get(entry.name) for entry in experiments.entries}
+    found = {name: one for name, kind in kinds.items() if (one := _kept(kind, own)) is not None}
+    left = [kind for name, kind in kinds.items() if name not in found]
     with Bar() as bar:
-        for number, name in enumerate(names):
-            experiment = experiments.get(name)()
-            kept = kept_result((own, COMMITTED), name)
-            if kept is not None:
-                found.append(shown(experiment, kept[1], kept[0]))
-                continue
-            bar.note(f"{number + 1} of {len(names)}: {name}")
-            one = _run(experiment, quick, own, bar)
-            if one is None:
-                click.echo("fedleak: interrupted; the same command goes on with what is measured", err=True)
-                return ExitCode.INTERRUPTED
-            found.append(one)
+        bar.note(f"{len(found)} of {len(kinds)} experiments are kept; {len(left)} are run")
+        try:
+            run = _one_by_one(left, quick, own, bar) if engine is None else _side_by_side(left, quick, own, bar, engine)
+            found |= dict(run)
+        except KeyboardInterrupt:
+            click.echo("fedleak: interrupted; the same command goes on with what is measured", err=True)
+            return ExitCode.INTERRUPTED
     with written_whole(out) as temporary:
-        temporary.write_text(page(found), encoding="utf-8")
-    n_missing = sum(bool(one.why_not) for one in found)
+        temporary.write_text(page([found[name] for name in kinds]), encoding="utf-8")
+    n_missing = sum(bool(one.why_not) for one in found.values())
     click.echo(f"{out}: {len(found) - n_missing} experiments with figures, {n_missing} without")
     return ExitCode.DONE
 
 
-def _run(experiment: Experiment, quick: bool, own: Path, bar: Bar) -> Shown | None:
-    """None where it was interrupted; what lacks data or a package is told on the page, with the reason."""
+def _kept(kind: type[Experiment], own: Path) -> Shown | None:
+    kept = kept_result((own, COMMITTED), kind.name)
+    return None if kept is None else shown(kind(), kept[1], kept[0])
+
+
+def _one_by_one(kinds: Sequence[type[Experiment]], quick: bool, own: Path, bar: Bar) -> Iterator[tuple[str, Shown]]:
+    """What lacks data or a package is told on the page, with the reason. An interruption leaves the pieces of the
+    experiment that it ended in a journal."""
+    for number, kind in enumerate(kinds, start=1):
+        bar.note(f"{number} of {len(kinds)}: {kind.name}")
+        path = _place(own, kind)
+        journal = MeasuredJournal(Path(f"{path}.journal"))
+        experiment = kind()
+        try:
+            result = reproduce(experiment, quick=quick, progress=bar, kept=journal)
+        except InputError as error:
+            yield kind.name, missing(experiment, str(error))
+            continue
+        if not result.complete:
+            raise KeyboardInterrupt
+        _write(path, result_json(result))
+        journal.remove()
+        yield kind.name, shown(experiment, result, path)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An experiment as another process measured it, or why it did not."""
+
+    result: Mapping[str, object] | None
+    why_not: str
+    code: str
+
+
+def _side_by_side(
+    kinds: Sequence[type[Experiment]], quick: bool, own: Path, bar: Bar, engine: Engine
+) -> Iterator[tuple[str, Shown]]:
+    """Whole experiments, each on one core."""
+    by_name = {kind.name: kind for kind in kinds}
+    works = [Work(name, partial(_whole, kind, quick), "") for name, kind in by_name.items()]
+    bar.begin("experiments", len(works))
+    for work, whole in engine.done(works, {"": None}) if works else ():
+        kind = by_name[work.key]
+        if whole.result is None:
+            yield kind.name, missing(kind(), whole.why_not)
+        else:
+            path = _place(own, kind)
+            _write(path, whole.result)
+            yield kind.name, shown(kind(), read_result(path), path)
+        bar.advance()
+
+
+def _whole(kind: type[Experiment], quick: bool, _: object) -> Whole:
+    with on_one_core():
+        try:
+            result = reproduce(kind(), quick=quick, progress=Silent())
+        except InputError as error:
+            return Whole(None, str(error), code_version())
+    return Whole(result_json(result), "", code_version())
+
+
+def _place(own: Path, kind: type[Experiment]) -> Path:
+    path = result_file(own, kind.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _write(path: Path, result: Mapping[str, object]) -> None:
     import json
 
-    path = result_file(own, experiment.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    journal = MeasuredJournal(Path(f"{path}.journal"))
-    try:
-        result = reproduce(experiment, quick=quick, progress=bar, kept=journal)
-    except InputError as error:
-        return missing(experiment, str(error))
-    if not result.complete:
-        return None
     with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(result_json(result), indent=2), encoding="utf-8")
-    journal.remove()
-    return shown(experiment, result, path)
+        temporary.write_text(json.dumps(result, indent=2), encoding="utf-8")

@@ -27,3 +27,6 @@ def about_a_table(command: Callable[..., object]) -> Callable[..., object]:
 
 json_option = click.option("--json", help="Write JSON to this file; - is standard output.")
 verbose_option = click.option("--verbose/--no-verbose", help="Print everything, not the verdict alone.")
+engine_option = click.option(
+    "--engine", help="dask://HOST:PORT of a scheduler that is there; the cores of this machine if left out."
+)

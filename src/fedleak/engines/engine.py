@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fedleak.core.errors import InputError
+from fedleak.crypto.cores import using
+from fedleak.trial.provenance import one_thread
 
 DASK = "dask://"
 MAX_DEATHS = 3  # of workers in a row with nothing computed in between: then it is the work, not the machine
+
+
+_ONE_AT_A_TIME = threading.Lock()  # of a process: a piece sets the number of threads of all of it
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """For a piece, whatever else this process does meanwhile."""
+    with _ONE_AT_A_TIME, one_thread(), using(1):
+        yield
 
 
 class Made(Protocol):

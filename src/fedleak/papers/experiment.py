@@ -12,6 +12,8 @@ from typing import ClassVar
 
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
+from fedleak.engines.engine import Engine
+from fedleak.papers.pieces import Piece, measure_side_by_side
 from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 from fedleak.trial.provenance import code_state, one_thread, provenance
@@ -102,6 +104,10 @@ class Experiment(ABC):
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         """Measure. Figures over several seeds come as means, some with ``…_low`` and ``…_high`` beside them."""
 
+    def pieces(self, *, quick: bool) -> Sequence[Piece]:
+        """What ``rows`` takes from ``kept``, where it can be measured side by side."""
+        return ()
+
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         """The picture, where there is one."""
         return ()
@@ -125,10 +131,15 @@ class Result:
 
 
 def reproduce(
-    experiment: Experiment, *, quick: bool, progress: Progress, kept: MeasuredJournal | None = None
+    experiment: Experiment,
+    *,
+    quick: bool,
+    progress: Progress,
+    kept: MeasuredJournal | None = None,
+    engine: Engine | None = None,
 ) -> Result:
     """Run an experiment, on one thread; Ctrl-C ends it with the rows that there are. ``kept`` has what an earlier run
-    measured, of those experiments that can go on."""
+    measured, of those experiments that can go on. An ``engine`` measures its pieces beforehand, where it has some."""
     if kept is not None:
         experiment.kept = kept
     began, code = cpu_seconds() - experiment.kept.earlier_seconds, code_state()
@@ -136,12 +147,26 @@ def reproduce(
     complete = True
     with one_thread():
         try:
+            began -= _ahead(experiment, quick, progress, engine)
             rows.extend(experiment.rows(quick=quick, progress=progress))
         except KeyboardInterrupt:
             complete = False
         spent, made = cpu_seconds() - began, provenance(code)
+    if engine is not None and experiment.pieces(quick=quick):
+        made = {**made, "engine": engine.words}
     seeds = experiment.seeds(quick=quick)
     return Result(experiment.name, quick, seeds, tuple(rows), spent, made, complete, experiment.from_true_rows)
+
+
+def _ahead(experiment: Experiment, quick: bool, progress: Progress, engine: Engine | None) -> float:
+    """CPU seconds of what an engine measured, beyond those that this process counts itself."""
+    pieces = experiment.pieces(quick=quick) if engine is not None else ()
+    if engine is None or not pieces:
+        return 0.0
+    progress.begin(f"{experiment.name}, pieces", len(pieces))
+    began = cpu_seconds()
+    spent = measure_side_by_side(pieces, experiment.kept, engine, progress)
+    return spent - (cpu_seconds() - began)
 
 
 def result_json(result: Result) -> dict[str, object]:

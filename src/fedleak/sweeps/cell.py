@@ -7,7 +7,6 @@ from the grid's own seed and the scenario's. Cells that differ by a defense or a
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,15 +23,12 @@ from fedleak.core.errors import InputError
 from fedleak.core.finding import Outcome
 from fedleak.core.report import Report
 from fedleak.core.whole.randomness import RunKey
-from fedleak.crypto.cores import using
 from fedleak.data import EncodedTable
 from fedleak.engines.code_version import code_version
+from fedleak.engines.engine import on_one_core
 from fedleak.report import json_format
 from fedleak.trial.progress import Silent
-from fedleak.trial.provenance import one_thread
 from fedleak.trial.spent import cpu_seconds
-
-_ONE_AT_A_TIME = threading.Lock()  # of a process: a cell sets the number of threads of all of it
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Done:
 
 def run_cell(cell: Cell, table: EncodedTable) -> Done:
     """In this process, on one core, whatever else it does meanwhile."""
-    with _ONE_AT_A_TIME, one_thread(), using(1):
+    with on_one_core():
         began, spent = time.perf_counter(), cpu_seconds()
         try:
             report = _report(cell, table)

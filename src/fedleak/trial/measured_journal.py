@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,20 @@ from fedleak.core.errors import InputError
 from fedleak.trial.spent import cpu_seconds
 
 
+@dataclass(frozen=True)
+class Entry:
+    key: str  # JSON
+    value: Any
+    cpu_seconds: float
+
+
 class MeasuredJournal:
     """Values, all of them JSON, by keys that are JSON too. Without ``path`` they are in memory alone. A file that other
     code measured is refused: its figures are not of this one. ``named`` says in errors what the path is."""
 
     def __init__(self, path: Path | None = None, *, named: str = "the journal") -> None:
         self._path, self._named = path, named
-        self._found: dict[str, Any] = {}
+        self._found: dict[str, Entry] = {}
         self.earlier_seconds = 0.0  # CPU time of what was in the file
         if path is not None and path.is_file():
             self._read(path)
@@ -28,8 +36,9 @@ class MeasuredJournal:
         try:
             code = json.loads(lines[0])["code"]
             entries = [json.loads(line) for line in lines[1:-1]]  # what has no end of line was cut off
-            self._found = {entry["key"]: entry["value"] for entry in entries}
-            self.earlier_seconds = sum(float(entry["cpu_seconds"]) for entry in entries)
+            found = [Entry(str(one["key"]), one["value"], float(one["cpu_seconds"])) for one in entries]
+            self._found = {entry.key: entry for entry in found}
+            self.earlier_seconds = sum(entry.cpu_seconds for entry in found)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self._named} must be a new file or one that this command wrote; got {path}") from error
         if code != code_digest():
@@ -40,17 +49,26 @@ class MeasuredJournal:
 
     def of(self, key: object) -> Any:
         """None where there is nothing of it."""
-        return self._found.get(_text(key))
+        found = self._found.get(_text(key))
+        return None if found is None else found.value
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(self._found.values())
 
     def keep(self, key: object, value: Any, spent: float = 0.0) -> None:
-        self._found[_text(key)] = value
+        self.take(Entry(_text(key), value, spent))
+
+    def take(self, entry: Entry) -> None:
+        """What another journal may have kept."""
+        self._found[entry.key] = entry
         if self._path is None:
             return
         if not self._path.is_file():
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps({"code": code_digest()}) + "\n", encoding="utf-8")
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": _text(key), "value": value, "cpu_seconds": spent}) + "\n")
+            file.write(json.dumps(asdict(entry)) + "\n")
 
     def measured(self, key: object, measure: Callable[[], Any]) -> Any:
         """What there is of it, or what ``measure`` finds now."""

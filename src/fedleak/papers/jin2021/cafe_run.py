@@ -31,6 +31,7 @@ from fedleak.data.partition.by_patches import ByPatches, split_images
 from fedleak.metrics.picture_metrics import HALF_LEVEL, decibels
 from fedleak.papers.experiment import Figures
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
+from fedleak.papers.pieces import Piece
 from fedleak.protocols.networks.network_settings import FOR_PICTURES, CutSettings
 from fedleak.protocols.networks.vocabulary import SHUFFLED
 from fedleak.storage.capture_and_truth import DiskSink
@@ -108,12 +109,20 @@ def played(federation: Federation, seed: int) -> Iterator[Played]:
 
 def picture_figures(case: PictureCase, seed: int, kept: MeasuredJournal) -> Figures:
     """PSNR over all workers' pixels, as the paper pools it, with what stands behind it; a worker is a piece."""
-    keys = [{"case": asdict(case), "seed": seed, "worker": name} for name in case.workers]
+    keys = _keys(case, seed)
     if any(kept.of(key) is None for key in keys):
         with played(picture_federation(case, seed), seed) as run:
             for key, name in zip(keys, case.workers, strict=True):
                 kept.measured(key, partial(_worker_figures, run, PictureSeparation(n_steps=case.n_steps), name))
     return pooled_figures([kept.of(key) for key in keys])
+
+
+def picture_piece(case: PictureCase, seed: int) -> Piece:
+    return Piece(tuple(_keys(case, seed)), partial(picture_figures, case, seed))
+
+
+def _keys(case: PictureCase, seed: int) -> list[dict[str, object]]:
+    return [{"case": asdict(case), "seed": seed, "worker": name} for name in case.workers]
 
 
 def pooled_figures(found: Sequence[Mapping[str, Any]]) -> Figures:

@@ -29,6 +29,7 @@ from fedleak.papers.jin2021.one_gradient_case import (
 )
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
 from fedleak.papers.jin2021.relu_batches import EXACT, batch_figures, batch_row, timed_batch
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.trial.progress import Progress
 
 WIDTH = 1024
@@ -53,12 +54,15 @@ class ManyPictures(Experiment):
         cases, seeds = self.cases(quick=quick), self.seeds(quick=quick)
         progress.begin(self.name, len(cases))
         for case in cases:
-            found = [
-                self.kept.measured(["many", case.dataset, case.n_rows, seed], partial(_figures, case, seed))
-                for seed in seeds
-            ]
-            yield _row(case, found)
+            yield _row(case, [_piece(case, seed).measure(self.kept) for seed in seeds])
             progress.advance()
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        return [_piece(case, seed) for case in self.cases(quick=quick) for seed in self.seeds(quick=quick)]
+
+
+def _piece(case: GradientCase, seed: int) -> Piece:
+    return one_value(["many", case.dataset, case.n_rows, seed], partial(_figures, case, seed))
 
 
 def _figures(case: GradientCase, seed: int) -> Figures:

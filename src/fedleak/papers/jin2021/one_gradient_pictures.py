@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Band, Experiment, Figures, Row
 from fedleak.papers.jin2021.one_gradient_case import GradientCase, figures_of
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.trial.progress import Progress
 
 SIZES = (1, 4, 8, 16)
@@ -46,15 +48,23 @@ class OneGradientPictures(Experiment):
         """A seed after the other, so that an interruption leaves whole seeds."""
         cases, seeds = self.cases(quick=quick), self.seeds(quick=quick)
         progress.begin(self.name, len(cases) * len(seeds))
-        work = QUICK_WORK if quick else WORK
         found: dict[GradientCase, list[Figures]] = {case: [] for case in cases}
         for seed in seeds:
             for case in cases:
-                key = ["one-gradient", case.dataset, case.n_rows, case.n_trained, seed, work]
-                found[case].append(self.kept.measured(key, partial(figures_of, case, seed, work)))
+                found[case].append(_piece(case, seed, quick).measure(self.kept))
                 progress.advance()
         for case, figures in found.items():
             yield _row(case, figures)
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        every = product(self.seeds(quick=quick), self.cases(quick=quick))
+        return [_piece(case, seed, quick) for seed, case in every]
+
+
+def _piece(case: GradientCase, seed: int, quick: bool) -> Piece:
+    work = QUICK_WORK if quick else WORK
+    key = ["one-gradient", case.dataset, case.n_rows, case.n_trained, seed, work]
+    return one_value(key, partial(figures_of, case, seed, work))
 
 
 def _row(case: GradientCase, figures: Sequence[Figures]) -> Row:

@@ -13,8 +13,9 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Experiment, Row
-from fedleak.papers.jin2021.cafe_run import EpochCase, PictureCase, grey_psnr, picture_figures
+from fedleak.papers.jin2021.cafe_run import EpochCase, PictureCase, grey_psnr, picture_figures, picture_piece
 from fedleak.papers.jin2021.printed import CIFAR, DATASETS, FACES, LINNAEUS, MNIST, TABLE_2, TABLE_3, TABLE_6, TABLE_7
+from fedleak.papers.pieces import Piece
 from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 
@@ -45,6 +46,9 @@ class _Pictures(Experiment):
         for setting, case, printed in planned:
             yield _row(setting, case, printed, self.kept)
             progress.advance()
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        return [picture_piece(case, SEED) for _, case, _ in self.plan(quick=quick) if case is not None]
 
     def case(self, dataset: str, *, quick: bool, **changes: int | float | None) -> PictureCase:
         n_rows, size = self.quick_sizes if quick else self.sizes

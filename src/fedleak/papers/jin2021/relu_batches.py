@@ -18,6 +18,7 @@ from fedleak.core.payload import ScalarValue
 from fedleak.papers.experiment import Band, Experiment, Figures, Row
 from fedleak.papers.jin2021.one_gradient_case import GREY, TABLE, GradientCase, Problem, hidden_error, problem_of
 from fedleak.papers.jin2021.printed import CIFAR, MNIST
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.trial.progress import Progress
 
 WIDTH = 512
@@ -45,12 +46,15 @@ class ReluBatches(Experiment):
         cases, seeds = self.cases(quick=quick), self.seeds(quick=quick)
         progress.begin(self.name, len(cases))
         for case in cases:
-            keys = [["relu", case.dataset, case.n_rows, seed] for seed in seeds]
-            found = [
-                self.kept.measured(key, partial(_figures, case, seed)) for key, seed in zip(keys, seeds, strict=True)
-            ]
-            yield batch_row(case, found, WIDTH)
+            yield batch_row(case, [_piece(case, seed).measure(self.kept) for seed in seeds], WIDTH)
             progress.advance()
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        return [_piece(case, seed) for case in self.cases(quick=quick) for seed in self.seeds(quick=quick)]
+
+
+def _piece(case: GradientCase, seed: int) -> Piece:
+    return one_value(["relu", case.dataset, case.n_rows, seed], partial(_figures, case, seed))
 
 
 def _figures(case: GradientCase, seed: int) -> Figures:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, STEPS, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.papers.summaries import mean, student_95
 from fedleak.theory.prediction_bounds import error_bound
 from fedleak.trial.progress import Progress
@@ -51,22 +52,31 @@ class Fig5(Experiment):
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
         seeds = self.seeds(quick=quick)
-        most = (3000, 1000, 1000) if quick else (6000, 2000, 2000)
         progress.begin(self.name, len(REAL) * len(seeds))
         for name in REAL:
-            table = paper_table(name)
-            found: dict[float, list[dict[str, float]]] = defaultdict(list)
+            trials = []
             for seed in seeds:
-                rows = split_rows(table, seed, SPLIT, most)
-                model = logistic(table, rows)
-                for share in SHARES:
-                    found[share].append(measure(table, rows, model, share, seed))
+                trials.append(_piece(name, seed, quick).measure(self.kept))
                 progress.advance()
             for share in SHARES:
-                yield from _rows(table, share, found[share])
+                yield from _rows(paper_table(name), share, [found[str(share)] for found in trials])
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        return [_piece(name, seed, quick) for name in REAL for seed in self.seeds(quick=quick)]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         return panels_by(rows, "data", "unknown share", "method", "mse", y_label="MSE per feature")
+
+
+def _piece(name: str, seed: int, quick: bool) -> Piece:
+    return one_value(["fig5", name, seed, quick], partial(_by_share, name, seed, quick))
+
+
+def _by_share(name: str, seed: int, quick: bool) -> dict[str, dict[str, float]]:
+    table = paper_table(name)
+    rows = split_rows(table, seed, SPLIT, (3000, 1000, 1000) if quick else (6000, 2000, 2000))
+    model = logistic(table, rows)
+    return {str(share): measure(table, rows, model, share, seed) for share in SHARES}
 
 
 def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -33,10 +35,12 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import REAL, PaperTable, paper_table
 from fedleak.papers.panels import panels_by
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.papers.summaries import Summary, student_95
 from fedleak.trial.progress import Progress
 
 CPU = "cpu_seconds"
+ServedModel = tuple[str, str, int]  # name, kind and epochs
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,8 @@ class Size:
     epochs: tuple[int, ...]  # of the networks that are attacked
 
     @property
-    def models(self) -> tuple[tuple[str, str, int], ...]:
-        """Name, kind and epochs. A network trained long, as the authors' is, has confidences next to 0 and 1."""
+    def models(self) -> tuple[ServedModel, ...]:
+        """A network trained long, as the authors' is, has confidences next to 0 and 1."""
         first, *longer = self.epochs
         networks = ((NN, NN, first), *((f"{NN}, {epochs} epochs", NN, epochs) for epochs in longer))
         return (LR, LR, 0), (RF, RF, 0), *networks
@@ -73,17 +77,18 @@ class Fig7(Experiment):
         size = QUICK if quick else FULL
         progress.begin(self.name, len(REAL) * len(size.models) * len(size.seeds))
         for name in REAL:
-            table = paper_table(name)
-            splits = {seed: split_rows(table, seed, SPLIT, size.most) for seed in size.seeds}
-            for label, kind, epochs in size.models:
-                found: dict[float, list[dict[str, dict[str, float]]]] = {share: [] for share in size.shares}
-                for seed, rows in splits.items():
-                    model = trained(kind, table, rows, seed, epochs=epochs)
-                    for share in size.shares:
-                        found[share].append(measure(table, rows, model, share, seed))
+            for model in size.models:
+                trials = []
+                for seed in size.seeds:
+                    trials.append(_piece(name, model, seed, quick).measure(self.kept))
                     progress.advance()
-                for share, trials in found.items():
-                    yield from _rows(table, label, share, trials)
+                for share in size.shares:
+                    yield from _rows(paper_table(name), model[0], share, [found[str(share)] for found in trials])
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        size = QUICK if quick else FULL
+        every = product(REAL, size.models, size.seeds)
+        return [_piece(name, model, seed, quick) for name, model, seed in every]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         labelled = [
@@ -91,6 +96,18 @@ class Fig7(Experiment):
             for row in rows
         ]
         return panels_by(labelled, "panel", "unknown share", "method", "mse", y_label="MSE per feature")
+
+
+def _piece(name: str, model: ServedModel, seed: int, quick: bool) -> Piece:
+    return one_value(["fig7", name, list(model), seed, quick], partial(_of_one_model, name, model, seed, quick))
+
+
+def _of_one_model(name: str, model: ServedModel, seed: int, quick: bool) -> dict[str, dict[str, dict[str, float]]]:
+    """By share of unknown features."""
+    size, table, (_, kind, epochs) = QUICK if quick else FULL, paper_table(name), model
+    rows = split_rows(table, seed, SPLIT, size.most)
+    served_model = trained(kind, table, rows, seed, epochs=epochs)
+    return {str(share): measure(table, rows, served_model, share, seed) for share in size.shares}
 
 
 def measure(table: PaperTable, rows: Rows, model: Model, share: float, seed: int) -> dict[str, dict[str, float]]:

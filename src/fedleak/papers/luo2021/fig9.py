@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from fedleak.papers.luo2021.served_trial import (
 )
 from fedleak.papers.luo2021.tables import paper_table
 from fedleak.papers.panels import panels_by
+from fedleak.papers.pieces import Piece, one_value
 from fedleak.papers.summaries import student_95
 from fedleak.trial.progress import Progress
 
@@ -30,6 +32,34 @@ DATA = ("synthetic1", "synthetic2", "drive", "news")
 N_SHARES = (0.1, 0.3, 0.5)  # of the pool of rows, as in the paper
 SPLIT = (0.4, 0.1, 0.5)
 SHARE = 0.4
+
+
+def _pool(quick: bool) -> int:
+    """Rows that stand for the whole data set; drive has hardly more."""
+    return 600 if quick else 2000
+
+
+def _numbers(pool: int) -> list[int]:
+    return [int(share * pool) for share in N_SHARES]
+
+
+def _piece(name: str, seed: int, pool: int) -> Piece:
+    return one_value(["fig9", name, seed, pool], partial(_errors, name, seed, pool))
+
+
+def _errors(name: str, seed: int, pool: int) -> dict[str, dict[str, float]]:
+    """By number of predictions and method. The rows have one random order, so that fewer are a part of more."""
+    table = paper_table(name)
+    model = logistic(table, split_rows(table, seed, SPLIT, (4000, 1000, 0)))
+    found = {}
+    for n_predictions in _numbers(pool):
+        rows = split_rows(table, seed, SPLIT, (4000, 1000, n_predictions)).predict
+        served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
+        attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
+        errors = {attack.name: served.mse(attack) for attack in attacks}
+        guess = reference_errors(served.hidden, public_stream(seed, "guess", name))
+        found[str(n_predictions)] = {**errors, UNIFORM: guess[UNIFORM]}
+    return found
 
 
 class Fig9(Experiment):
@@ -41,31 +71,24 @@ class Fig9(Experiment):
         return (0,) if quick else tuple(range(10))
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        seeds = self.seeds(quick=quick)
-        pool = 600 if quick else 2000  # rows that stand for the whole data set; drive has hardly more
-        progress.begin(self.name, len(DATA) * len(N_SHARES))
+        pool, seeds = _pool(quick), self.seeds(quick=quick)
+        progress.begin(self.name, len(DATA) * len(seeds))
         for name in DATA:
-            table = paper_table(name)
-            models = [logistic(table, split_rows(table, seed, SPLIT, (4000, 1000, 0))) for seed in seeds]
-            for n_share in N_SHARES:
-                n_predictions = int(n_share * pool)
-                found: dict[str, list[float]] = {}
-                for seed, model in zip(seeds, models, strict=True):
-                    # The same random order at every number, so that fewer predictions are a part of more.
-                    rows = split_rows(table, seed, SPLIT, (4000, 1000, n_predictions)).predict
-                    served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
-                    attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
-                    for attack in attacks:
-                        found.setdefault(attack.name, []).append(served.mse(attack))
-                    guess = reference_errors(served.hidden, public_stream(seed, "guess", name))[UNIFORM]
-                    found.setdefault(UNIFORM, []).append(guess)
+            trials = []
+            for seed in seeds:
+                trials.append(_piece(name, seed, pool).measure(self.kept))
                 progress.advance()
-                for method, errors in found.items():
+            for n_predictions in _numbers(pool):
+                found = [trial[str(n_predictions)] for trial in trials]
+                baseline = {"mse": float(np.mean([errors[UNIFORM] for errors in found]))}
+                for method in found[0]:
                     setting: dict[str, ScalarValue] = {"data": name, "predictions": n_predictions}
                     setting |= {"method": method}
-                    measured = student_95("mse", errors)
-                    baseline = {"mse": float(np.mean(found[UNIFORM]))}
+                    measured = student_95("mse", [errors[method] for errors in found])
                     yield Row(setting, measured.figures, None, baseline, bands=measured.bands)
+
+    def pieces(self, *, quick: bool) -> list[Piece]:
+        return [_piece(name, seed, _pool(quick)) for name in DATA for seed in self.seeds(quick=quick)]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         return panels_by(rows, "data", "predictions", "method", "mse", y_label="MSE per feature")
