@@ -11,6 +11,8 @@ from fedleak.core.payload import Table
 from fedleak.core.whole.truth import SecretValues, Truth
 from fedleak.metrics.blind import Blind, OwnRows, blind_answers, own_rows
 from fedleak.metrics.blind_fits import MAX_COLUMNS, MAX_PREDICTORS, N_NEAREST, PENALTIES, fitted_tables
+from fedleak.metrics.blind_labels import blind_chances
+from fedleak.metrics.blind_products import expected_products
 
 FEATURES = Secret(SecretKind.FEATURES, "shop")
 IDS = np.arange(3)
@@ -138,3 +140,21 @@ def test_wide_tables_stay_cheap():
     for n_own, together in ((MAX_PREDICTORS - 2, True), (MAX_PREDICTORS - 1, False)):
         found = [how for how, _ in fitted_tables(known, np.ones((3, n_own)))]
         assert any("all that is known" in how for how in found) is together
+
+
+def test_labels_have_no_blind_answer_without_known_ones_or_own_columns():
+    known = np.array([1.0, np.nan, 0.0, np.nan])
+    assert blind_chances(known, np.empty((4, 0)), 2) == ()
+    assert blind_chances(np.full(4, np.nan), np.ones((4, 2)), 2) == ()
+    assert len(blind_chances(known, np.arange(8.0).reshape(4, 2), 2)) > 1
+
+
+def test_own_columns_that_lack_a_cell_tell_nothing_of_products():
+    """Nor does an owner of whom nothing is known."""
+    beside = np.array([[1.0, 0.0], [np.nan, 2.0], [5.0, 7.0]])
+    secret, ids = Secret(SecretKind.GRAM, "shop"), np.arange(3)
+    values = SecretValues.spanning(ids, tuple(f"row {row}" for row in ids), np.zeros((3, 3)))
+    found = dict(expected_products(secret, values, Knowledge(), beside))
+    assert list(found) == ["products of its own rows"]
+    own = (beside[:, 1] - 3.0) / beside[:, 1].std()
+    np.testing.assert_allclose(found["products of its own rows"], np.outer(own, own))

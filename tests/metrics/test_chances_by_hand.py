@@ -13,10 +13,12 @@ from fedleak.core.adversary import Secret, SecretKind, Symmetry
 from fedleak.core.whole.truth import SecretValues
 from fedleak.metrics.column_results import correlation
 from fedleak.metrics.interval_score import interval_scores
+from fedleak.metrics.learnt_means import _within
+from fedleak.metrics.metric import unless_alike
 from fedleak.metrics.near_cells import _best_constants, symmetry_choices
 from fedleak.metrics.rank_interval import Ranking, _measured_variance, _variance
 from fedleak.metrics.row_orders import Measured
-from fedleak.metrics.row_signal import MAX_UNITS, _means, _Rounds
+from fedleak.metrics.row_signal import MAX_UNITS, _means, _Rounds, hits, shares, standardised
 from fedleak.metrics.tails import MANY, fewest_shuffles, mean_tail, tail
 
 
@@ -132,3 +134,38 @@ def test_a_correlation_needs_two_columns_that_vary():
     )
     assert correlation(np.full(4, 0.3), true) is None
     assert correlation(true, np.full(4, 0.3)) is None
+
+
+def test_what_is_right_to_the_last_bit_is_a_hit_without_a_margin():
+    cells = np.array([[0.0], [1.0], [2.0 + 1e-9]])
+    found = hits(cells, np.array([[0.0], [1.0], [2.0]]), np.zeros(1), np.ones((3, 1), dtype=bool))
+    assert found.ravel().tolist() == [True, True, False]
+
+
+def test_shares_are_of_the_cells_that_count():
+    counted = np.array([[True, True, False], [False, True, False]])
+    assert shares(np.ones((2, 3)), counted).tolist() == [1.0, 1.0, 0.0]
+    many = shares(np.ones((4, 2, 3)), counted)
+    assert many.tolist() == [[1.0, 1.0, 0.0]] * 4
+
+
+def test_many_tables_are_standardised_as_each_is_by_itself():
+    rng = np.random.default_rng(0)
+    tables, true = rng.normal(3.0, 1.0, (5, 7, 2)), rng.normal(size=(7, 2))
+    tables[:, 0, 1] = np.nan
+    counted = rng.random((7, 2)) < 0.8
+    together = standardised(tables, true, counted)
+    for number, table in enumerate(tables):
+        for many, one in zip(together, standardised(table, true, counted), strict=True):
+            np.testing.assert_allclose(many[number], one, atol=1e-14)
+
+
+def test_the_share_of_a_normal_law_within_so_many_deviations():
+    assert [_within(far) for far in (0.0, 1.0, 1.959964)] == pytest.approx([0.0, 0.682689, 0.95], abs=1e-6)
+
+
+def test_an_interval_of_rows_that_differ_is_kept_and_one_of_equal_rows_is_the_shares_own():
+    assert unless_alike((0.2, 0.4), 3.0, 10) == (0.2, 0.4)
+    low, high = unless_alike((1.0, 1.0), 10.0, 10)
+    assert low == pytest.approx(0.025**0.1)
+    assert high == 1.0

@@ -64,6 +64,16 @@ def test_what_a_classifier_on_own_columns_says_is_no_leak():
     assert not same.beats_baseline
 
 
+def test_a_row_without_a_class_is_right_once_in_as_many_classes_beside_a_classifier():
+    """Three classes, nothing said: a third of each, which own columns beat by their share less a third."""
+    case = answered(3)
+    silent = replace(case.guess, values=np.full((N_ROWS, 1), np.nan), confidence=None)
+    score = BalancedAccuracy().score(replace(case, guess=silent), rng=np.random.default_rng(0))
+    assert score.value == pytest.approx(1 / 3)
+    assert np.mean(score.gain_ci) == pytest.approx(1 / 3 - score.baseline)
+    assert score.p_value == 1.0
+
+
 def test_paired_gains_are_differences_of_areas():
     rng = np.random.default_rng(1)
     positive = rng.random(60) < 0.3

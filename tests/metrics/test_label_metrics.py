@@ -178,7 +178,7 @@ def test_cells_that_are_all_recovered_have_an_interval_with_a_width():
     assert found.beats_baseline
 
 
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (6, 6), (1, 99), (20, 3)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (6, 6), (1, 99), (20, 3), (1, 30), (2, 3), (2, 6), (3, 3)])
 def test_without_an_error_the_interval_is_open_below(m, n):
     """A leak is as many rows as chance alone does not order."""
     true = np.repeat([1.0, 0.0], [m, n])

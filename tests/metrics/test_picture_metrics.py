@@ -14,7 +14,7 @@ from fedleak.metrics import metrics_for
 from fedleak.metrics.blind import own_rows
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.null_tables import Population
-from fedleak.metrics.picture_luck import pictures_by_luck
+from fedleak.metrics.picture_luck import _chances, pictures_by_luck
 from fedleak.metrics.picture_metrics import MOST_DECIBELS
 
 IMAGES = Secret(SecretKind.IMAGES, "clinic")
@@ -194,3 +194,22 @@ def test_small_pictures_of_two_values_share_coefficients_by_luck():
     others = [luck(flags[i : i + 5], flags[i + 5 : i + 10]) for i in range(0, 390, 10)]
     assert np.mean(np.array(others) <= 0.025) <= 0.05
     assert np.mean([luck(flags[[i]], flags[[i]]) <= 0.01 for i in range(40)]) > 0.95
+
+
+def test_similarity_is_the_same_whatever_unit_pixels_have():
+    """Of bytes as of shares of the lightest."""
+    true, guess = pictures(3), pictures(3, seed=1)
+    as_bytes = Answered(
+        Guess(IMAGES, Status.PARTIAL, np.arange(3), 255 * guess),
+        SecretValues(np.arange(3), (), 255 * true, 255 * UNIT),
+        Knowledge(),
+    )
+    assert scores(as_bytes)["ssim"].value == pytest.approx(scores(answered(guess, true))["ssim"].value, rel=1e-12)
+
+
+def test_three_quarters_of_the_way_to_a_blind_answer_is_no_news():
+    """Nearer, the chance is artanh of the share of the way."""
+    true, off = np.zeros((1, 5)), np.full((1, 5), 2.0)
+    off[0, 4] = 0.0
+    found = _chances(np.array([[0.0, 1.0, 1.6, 9.0, 0.0]]), true, off)
+    assert found[0].tolist() == pytest.approx([1e-12, np.arctanh(0.5), 1.0, 1.0, 1.0])

@@ -16,6 +16,7 @@ from fedleak.metrics.error_by_correlation import (
     ErrorByOwnCorrelation,
     ErrorByPredictionCorrelation,
     mean_absolute_correlation,
+    rank_correlation,
 )
 from fedleak.metrics.interval_score import IntervalCoverage, IntervalScore, IntervalWidth
 from fedleak.metrics.metric import Answered
@@ -137,6 +138,23 @@ def test_errors_that_fall_with_the_correlation_give_minus_one():
             short = Guess(answer.secret, answer.status, answer.ids, answer.values[:, :3])
             assert score(metric, short, few, served=served(model, rows, confidences, ("own",))) is None, "few columns"
             assert score(metric, answer, truth) is None, "no model was served"
+
+
+def test_four_columns_have_a_rank_correlation_and_three_have_none():
+    ranks = np.arange(4.0)
+    assert rank_correlation(ranks, ranks[::-1]) == pytest.approx(-1.0)
+    assert rank_correlation(ranks[:3], ranks[:3]) is None
+
+
+def test_a_range_holds_what_rounding_moved_out_of_it_and_nothing_more():
+    """By a billionth of the column's range."""
+    unit = TRUTH.highest - TRUTH.lowest
+    for share, held in ((0.9e-9, 1.0), (1.5e-9, 0.0)):
+        for low, high in (
+            (TRUTH.values + share * unit, TRUTH.values + unit),
+            (TRUTH.values - unit, TRUTH.values - share * unit),
+        ):
+            assert IntervalCoverage().between(low, high, TRUTH).tolist() == [[held]] * 4
 
 
 def test_an_audit_of_a_forest_shows_error_cells_and_branching_rate():

@@ -11,10 +11,12 @@ import pytest
 from fedleak.attacks.residuals.residual_sign import ResidualSign
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.attack import Guess, Status
-from fedleak.core.finding import Better, Claim, Mode, Outcome, Score, Severity, Theory
+from fedleak.core.finding import Better, Claim, ColumnResult, Mode, Outcome, Score, Severity, Theory
 from fedleak.core.knowledge import Knowledge
 from fedleak.trial.attempt import Attempt, Failure
-from fedleak.trial.decide import Question, decide, severity
+from fedleak.trial.decide import Question, _columns_over_runs, decide, severity
+from fedleak.trial.luck import Luck
+from fedleak.trial.proof import Proof
 
 LABELS = Secret(SecretKind.LABELS, "bank")
 QUESTION = Question(("fintech",), Mode.PASSIVE, ResidualSign.name, LABELS, None, Theory("unknown", ()))
@@ -260,3 +262,12 @@ def test_a_proof_that_the_truth_contradicts_is_no_clean_bill(value, baseline, ou
     found = decide(QUESTION, [attempt(PROVED, replace(accuracy(value), baseline=baseline))])
     assert (found.outcome.value, found.severity) == (outcome, Severity.NONE)
     assert ("the truth contradicts" in found.why) == (outcome == "errored")
+
+
+@pytest.mark.parametrize("proof", list(Proof))
+@pytest.mark.parametrize("leaking", [frozenset[str](), frozenset({"age"})])
+def test_columns_of_a_proved_table_leak_where_something_was_learnt_unless_luck_names_them(proof, leaking):
+    columns = [ColumnResult("age", 4, 0.0, 0.1, 1.0, 1.0, 0.9), ColumnResult("sum", 4, 0.0, 0.1, 1.0, 1.0, 0.0)]
+    found = _columns_over_runs([columns, columns], Luck(0.5, {"age": 0.2}, leaking), proof)
+    assert [column.leaks for column in found] == [proof is Proof.CONFIRMED or bool(leaking), False]
+    assert [column.p_value for column in found] == [0.2, None]
