@@ -16,6 +16,7 @@ from fedleak.protocols.linear.linear_settings import OF_A_MEMBER
 from fedleak.theory.bounded_labels import (
     BoundedLabels,
     chance_accuracy,
+    first_epoch_bound,
     score_bound,
     separable_share,
     tells_two_labelings,
@@ -132,3 +133,17 @@ def test_one_round_from_zero_needs_no_norm():
     whole = replace(FACTS, batch_size=120, max_row_norm=None)
     bounded = BoundedLabels.assess(whole).conditions[3]
     assert bounded.state is State.HOLDS, bounded
+
+
+def test_the_bound_of_an_epoch_is_that_of_its_last_round():
+    """Three rounds: weights have moved twice before the last one."""
+    assert first_epoch_bound(FACTS) == score_bound(0.1, 0.0, 1.0, 2) > score_bound(0.1, 0.0, 1.0, 1)
+
+
+@pytest.mark.parametrize(
+    "change", [{"batch_size": None}, {"parties": tuple(PartyFacts(p.name, p.role) for p in FACTS.parties)}]
+)
+def test_without_columns_or_a_batch_size_nothing_is_said_of_the_kernel(change):
+    kernel = BoundedLabels.assess(replace(FACTS, **change)).conditions[-1]
+    assert kernel.state is State.UNKNOWN
+    assert kernel.detail == "the columns or the batch size is not known"

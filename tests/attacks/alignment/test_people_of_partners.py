@@ -128,3 +128,9 @@ def test_what_theory_expects(changes: dict[str, object], coalition: tuple[str, .
     facts = played(TWO, **changes).seen_by(coalition, None)
     attacks = (AlignedMembers, IdentifierEnumeration, DigestEnumeration)
     assert tuple(attack.predict(facts).verdict for attack in attacks) == verdicts
+
+
+@pytest.mark.parametrize(("everybody_at", "verdict"), [(("fintech",), Verdict.EXACT), ((), Verdict.PARTIAL)])
+def test_a_passive_party_that_has_all_people_needs_nobody_else_to_have_them(everybody_at, verdict):
+    facts = played(TWO, told="everybody", everybody_at=everybody_at).seen_by(("fintech",), None)
+    assert AlignedMembers.predict(facts).verdict is verdict
