@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedleak.engines.engine import Engine, Work
+from fedleak.engines.engine import Engine, Results, Work
 
 
 class Here(Engine):
@@ -17,7 +17,7 @@ class Here(Engine):
         self._left = ends_after
         self.done_keys: list[str] = []
 
-    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Results:
         for work in works:
             if self._left == 0:
                 raise KeyboardInterrupt

@@ -19,6 +19,7 @@ from fedleak.papers import EXPERIMENTS
 from fedleak.papers.experiment import Bundled, Experiment, Row
 from fedleak.papers.kept_results import kept_result
 from fedleak.papers.paper_page import differences, page, shown
+from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -56,6 +57,13 @@ class Ended(Kept):
         if Ended.ends:
             raise KeyboardInterrupt
         yield Row({"rows": 9}, {"error": 0.5})
+
+
+class InPieces(Kept):
+    name = "none/in-pieces"
+
+    def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
+        yield Row({}, {"error": self.kept.measured(["piece"], lambda: 7.0)})
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +146,28 @@ def test_an_experiment_without_pieces_says_that_one_core_measures_it(monkeypatch
     assert "none/kept has no pieces to measure side by side" in capsys.readouterr().err
 
 
+def test_figures_of_a_quick_run_are_none_of_the_whole(monkeypatch, tmp_path):
+    for asked, computed in ((["--quick"], 1), ([], 2), (["--quick"], 2), ([], 2)):
+        assert code_of(monkeypatch, "all", *asked) == 0
+        assert Kept.computed == computed
+    assert json.loads((tmp_path / "papers.results" / "none" / "kept.json").read_text())["quick"] is False
+
+
+def test_side_by_side_what_an_earlier_command_measured_is_not_measured_again(monkeypatch, tmp_path):
+    """And the journal goes when the result is there; the result says who measured."""
+    journal = tmp_path / "papers.results" / "none" / "in-pieces.json.journal"
+    MeasuredJournal(journal).keep(["piece"], 3.0, spent=50.0)
+    entry = Entry(InPieces.name, f"{__name__}:InPieces")
+    monkeypatch.setattr(measure, "EXPERIMENTS", Registry[Experiment]("experiment", [entry]))
+    monkeypatch.setattr(measure, "engine_named", lambda *_: Here())
+    assert code_of(monkeypatch, "all", "--quick", "--jobs", "2") == 0
+    assert not journal.exists()
+    found = json.loads((tmp_path / "papers.results" / "none" / "in-pieces.json").read_text())
+    assert [row["measured"]["error"] for row in found["rows"]] == [3.0]
+    assert found["cpu_seconds"] >= 50.0
+    assert found["provenance"]["engine"] == "this process"
+
+
 def test_a_result_that_nobody_wrote_is_one_line(monkeypatch, capsys, tmp_path):
     folder = tmp_path / "papers.results" / "none"
     folder.mkdir(parents=True)
@@ -168,7 +198,7 @@ def test_committed_results_of_every_paper_make_a_page():
     """Those with few rows: it is about their form."""
     found = []
     for experiment in EXPERIMENTS:
-        kept = kept_result([RESULTS], experiment.name)
+        kept = kept_result([RESULTS], experiment.name, quick=False)
         if kept is not None and len(kept[1].rows) <= 40:
             found.append(shown(experiment(), kept[1], kept[0]))
     assert {one.name.partition("/")[0] for one in found} == {"hu2022", "jin2021", "li2019", "li2021", "luo2021"}

@@ -16,7 +16,7 @@ from fedleak.crypto.masked_product import (
     UnmaskInputs,
     masked_product,
     open_product,
-    slot_bits_of,
+    product_bits,
     unmask,
 )
 
@@ -29,7 +29,7 @@ def rounds(key: PrivateKey, n_rows: int, n_columns: int) -> tuple[Callable[[], l
     rng = np.random.default_rng(SEED)
     rows = encode(rng.normal(size=(n_rows, n_columns)), FRACTION_BITS)
     sent = key.public.encrypt(encode(rng.normal(size=n_rows), FRACTION_BITS).tolist(), FRACTION_BITS)
-    plain, packed = (_round(key, rows, sent, slot_bits) for slot_bits in (0, slot_bits_of(n_rows, 1)))
+    plain, packed = (_round(key, rows, sent, slot_bits) for slot_bits in (0, product_bits(n_rows, 1)))
     if plain() != packed():
         raise RunError("both products must be the same; they differ")
     return plain, packed
@@ -42,6 +42,6 @@ def _round(key: PrivateKey, rows: IntArray, sent: CipherArray, slot_bits: int) -
             ProductInputs("partner", key.public, sent, rows, FRACTION_BITS, rng, slot_bits=slot_bits)
         )
         opened = open_product(key, product.ciphertexts)
-        return unmask(UnmaskInputs("partner", key.public, opened, product.mask, slot_bits))
+        return unmask(UnmaskInputs("partner", key.public, opened, product.mask, rows.shape[1], slot_bits))
 
     return once

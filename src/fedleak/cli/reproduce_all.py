@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -20,7 +22,7 @@ from fedleak.papers.experiment import Bundled, Experiment, reproduce, result_jso
 from fedleak.papers.kept_results import kept_result, read_result, result_file
 from fedleak.papers.paper_page import Shown, missing, page, shown
 from fedleak.storage.file_writing import check_writable, written_whole
-from fedleak.trial.measured_journal import MeasuredJournal
+from fedleak.trial.measured_journal import Entry, MeasuredJournal
 from fedleak.trial.progress import Silent
 
 COMMITTED = Path("docs/results")  # of a checkout that the command runs in
@@ -43,7 +45,7 @@ def reproduce_all(experiments: Registry[Experiment], *, quick: bool, out: Path, 
     check_writable(out)
     own = out.with_suffix(".results")
     kinds = {entry.name: experiments.get(entry.name) for entry in experiments.entries}
-    found = {name: one for name, kind in kinds.items() if (one := _kept(kind, own)) is not None}
+    found = {name: one for name, kind in kinds.items() if (one := _kept(kind, own, quick)) is not None}
     left = [kind for name, kind in kinds.items() if name not in found]
     with Bar() as bar:
         bar.note(f"{len(found)} of {len(kinds)} experiments are kept; {len(left)} are run")
@@ -60,8 +62,8 @@ def reproduce_all(experiments: Registry[Experiment], *, quick: bool, out: Path, 
     return ExitCode.DONE
 
 
-def _kept(kind: type[Experiment], own: Path) -> Shown | None:
-    kept = kept_result((own, COMMITTED), kind.name)
+def _kept(kind: type[Experiment], own: Path, quick: bool) -> Shown | None:
+    kept = kept_result((own, COMMITTED), kind.name, quick=quick)
     return None if kept is None else shown(kind(), kept[1], kept[0])
 
 
@@ -71,7 +73,7 @@ def _one_by_one(kinds: Sequence[type[Experiment]], quick: bool, own: Path, bar: 
     for number, kind in enumerate(kinds, start=1):
         bar.note(f"{number} of {len(kinds)}: {kind.name}")
         path = _place(own, kind)
-        journal = MeasuredJournal(Path(f"{path}.journal"))
+        journal = MeasuredJournal(_journal_of(path))
         experiment = kind()
         try:
             result = reproduce(experiment, quick=quick, progress=bar, kept=journal)
@@ -98,27 +100,46 @@ def _side_by_side(
     kinds: Sequence[type[Experiment]], quick: bool, own: Path, bar: Bar, engine: Engine
 ) -> Iterator[tuple[str, Shown]]:
     """Whole experiments, each on one core."""
-    by_name = {kind.name: kind for kind in kinds}
-    works = [Work(name, partial(_whole, kind, quick), "") for name, kind in by_name.items()]
+    by_key = {sha256(repr((kind.name, quick, code_version())).encode()).hexdigest()[:16]: kind for kind in kinds}
+    works = []
+    for key, kind in by_key.items():
+        entries = MeasuredJournal(_journal_of(_place(own, kind))).entries
+        works.append(Work(key, partial(_whole, kind, quick, engine.words, entries), ""))
+    if not works:
+        return
     bar.begin("experiments", len(works))
-    for work, whole in engine.done(works, {"": None}) if works else ():
-        kind = by_name[work.key]
-        if whole.result is None:
-            yield kind.name, missing(kind(), whole.why_not)
-        else:
+    with closing(engine.done(works, {"": None})) as done:
+        for work, whole in done:
+            kind = by_key[work.key]
             path = _place(own, kind)
-            _write(path, whole.result)
-            yield kind.name, shown(kind(), read_result(path), path)
-        bar.advance()
+            if whole.result is None:
+                yield kind.name, missing(kind(), whole.why_not)
+            else:
+                _write(path, whole.result)
+                MeasuredJournal(_journal_of(path)).remove()
+                yield kind.name, shown(kind(), read_result(path), path)
+            bar.advance()
 
 
-def _whole(kind: type[Experiment], quick: bool, _: object) -> Whole:
+def _whole(kind: type[Experiment], quick: bool, engine: str, entries: Sequence[Entry], _: object) -> Whole:
+    """``entries``: of pieces that an earlier command measured."""
+    journal = MeasuredJournal()
+    for entry in entries:
+        journal.take(entry)
+    journal.earlier_seconds = sum(entry.cpu_seconds for entry in entries)
     with on_one_core():
         try:
-            result = reproduce(kind(), quick=quick, progress=Silent())
+            result = reproduce(kind(), quick=quick, progress=Silent(), kept=journal)
         except InputError as error:
             return Whole(None, str(error), code_version())
-    return Whole(result_json(result), "", code_version())
+    if not result.complete:
+        return Whole(None, "it was interrupted", code_version())
+    made = {**result.provenance, "engine": engine}
+    return Whole(result_json(replace(result, provenance=made)), "", code_version())
+
+
+def _journal_of(path: Path) -> Path:
+    return Path(f"{path}.journal")
 
 
 def _place(own: Path, kind: type[Experiment]) -> Path:

@@ -4,13 +4,12 @@ Lines 6 to 12 of protocol 1 of Hu et al. 2022: the holder of the features multip
 masks and sends; the key holder decrypts the masked values and returns them; the mask comes off.
 
 As printed there is a ciphertext a column. With slots, several columns share one, so that fewer are re-randomised, sent
-and opened. A mask modulo n would not stay in its slot: each column has one of its own, an integer so much longer than
-the product that what is opened tells 2^-80 of it.
+and opened. The mask is of whole plaintexts, uniform modulo n as ever: it comes off before anybody looks for slots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +18,10 @@ from fedleak.core.arrays import IntArray
 from fedleak.core.payload import CipherArray, IntegerArray
 from fedleak.crypto.cipher import PrivateKey, PublicKey
 from fedleak.crypto.fixed_point import ENCODED_BITS, centred
-from fedleak.crypto.masks import HIDING_BITS, add_masks, integers_of, uniform_residues
-from fedleak.crypto.packing import capacity, pack, pack_ciphertexts, unpack
+from fedleak.crypto.masks import HIDING_BITS, add_masks, uniform_residues
+from fedleak.crypto.packing import capacity, pack_ciphertexts, unpack
 
 MOST_BLOCKS = 3  # values a row that a partner encrypts, where the sigmoid is cubic
-CARRY_BITS = 2  # of a slot: a sign, and the sum of a product and its mask
 
 
 def product_bits(n_rows: int, n_others: int) -> int:
@@ -31,11 +29,6 @@ def product_bits(n_rows: int, n_others: int) -> int:
     several partners; three blocks where the sigmoid is cubic, and a sign."""
     hiding = HIDING_BITS + n_others.bit_length() if n_others > 1 else 0
     return 2 * ENCODED_BITS + hiding + (MOST_BLOCKS * n_rows * max(n_others, 1)).bit_length() + 1
-
-
-def slot_bits_of(n_rows: int, n_others: int) -> int:
-    """Of the slot that a masked product of so many rows fits, whatever they hold."""
-    return product_bits(n_rows, n_others) + HIDING_BITS + CARRY_BITS
 
 
 def ciphertexts_for(n_columns: int, key_bits: int, slot_bits: int) -> int:
@@ -65,7 +58,7 @@ class ProductInputs:
 @dataclass(frozen=True, eq=False)
 class MaskedProduct:
     ciphertexts: CipherArray  # masked
-    mask: Sequence[int]  # one a column
+    mask: Sequence[int]  # one a ciphertext
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,42 +67,35 @@ class UnmaskInputs:
     key: PublicKey
     opened: IntegerArray
     mask: Sequence[int]
+    n_columns: int
     slot_bits: int = 0
 
 
 def masked_product(inputs: ProductInputs) -> MaskedProduct:
-    """Lines 7 to 10: S = sum_i [[g_i]] x_i, minus a mask."""
-    key, n_columns = inputs.key, inputs.rows.shape[1]
+    """Lines 7 to 10: S = sum_i [[g_i]] x_i, minus a mask that is uniform modulo n."""
+    key = inputs.key
     product = key.matvec(inputs.rows.T, inputs.ciphertexts, scalar_fraction_bits=inputs.fraction_bits)
-    if inputs.slot_bits and n_columns:
+    if inputs.slot_bits and inputs.n_opened:
         product = pack_ciphertexts(key, product, inputs.slot_bits)
-        mask = integers_of(inputs.mask_rng, n_columns, inputs.slot_bits - CARRY_BITS)
-        taken = [pack(run, inputs.slot_bits, key.key_bits) for run in _runs(mask, key.key_bits, inputs.slot_bits)]
-    else:
-        taken = mask = uniform_residues(inputs.mask_rng, n_columns, key.modulus, key.modulus.bit_length())
-    masked = key.add_residues(product, [-value for value in taken])
+    mask = uniform_residues(inputs.mask_rng, inputs.n_opened, key.modulus, key.modulus.bit_length())
+    masked = key.add_residues(product, [-value for value in mask])
     # Without fresh randomness the partner, who knows that of its own ciphertexts, could test guesses of x.
     return MaskedProduct(key.rerandomise(masked), mask)
 
 
-def _runs(values: Sequence[int], key_bits: int, slot_bits: int) -> Iterator[Sequence[int]]:
-    """Those that share a ciphertext."""
-    slots = capacity(key_bits, slot_bits)
-    return (values[first : first + slots] for first in range(0, len(values), slots))
-
-
 def open_product(key: PrivateKey, masked: CipherArray) -> IntegerArray:
-    """Line 11: the key holder decrypts; what it sees is uniform modulo n, or in slots 80 bits longer than a product."""
+    """Line 11: the key holder decrypts; what it sees is uniform modulo n."""
     return IntegerArray.from_ints(key.decrypt(masked), key.public.n_bytes)
 
 
 def unmask(inputs: UnmaskInputs) -> list[int]:
-    """Line 12: signed integers. The caller decodes them, which checks their range; in slots it is checked here."""
-    modulus, opened = inputs.key.modulus, inputs.opened.to_ints()
-    if not inputs.slot_bits:
-        return [centred(value, modulus) for value in add_masks(opened, inputs.mask, modulus)]
-    found: list[int] = []
-    for residue, mask in zip(opened, _runs(inputs.mask, inputs.key.key_bits, inputs.slot_bits), strict=True):
-        masked = unpack(residue, len(mask), inputs.slot_bits, modulus)
-        found += [value + own for value, own in zip(masked, mask, strict=True)]
-    return found
+    """Line 12: signed integers, a column each. The caller decodes them, which checks their range; ``unpack`` checks
+    that slots are not overfull."""
+    modulus, slot_bits = inputs.key.modulus, inputs.slot_bits
+    residues = add_masks(inputs.opened.to_ints(), inputs.mask, modulus)
+    if not slot_bits:
+        return [centred(value, modulus) for value in residues]
+    slots = capacity(inputs.key.key_bits, slot_bits)
+    lengths = [min(slots, inputs.n_columns - first) for first in range(0, inputs.n_columns, slots)]
+    packed = zip(residues, lengths, strict=True)
+    return [value for residue, length in packed for value in unpack(residue, length, slot_bits, modulus)]

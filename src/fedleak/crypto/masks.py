@@ -21,7 +21,7 @@ def uniform_residues(rng: np.random.Generator, count: int, modulus: int, key_bit
     """
     if modulus.bit_length() != key_bits:
         raise ValueError(f"modulus must have key_bits = {key_bits} bits; got {modulus.bit_length()}")
-    return [value % modulus for value in integers_of(rng, count, key_bits + SURPLUS_BITS)]
+    return [value % modulus for value in _integers(rng, count, key_bits + SURPLUS_BITS)]
 
 
 def add_masks(residues: Sequence[int], masks: Sequence[int], modulus: int) -> list[int]:
@@ -48,9 +48,8 @@ def pairwise_zero_shares(rng: np.random.Generator, n_parties: int, count: int, v
     return shares
 
 
-def integers_of(rng: np.random.Generator, count: int, bits: int) -> list[int]:
-    """From 0 to 2^bits."""
-    return [value >> -bits % 8 for value in _cut(rng.bytes(count * -(-bits // 8)), count)]
+def _integers(rng: np.random.Generator, count: int, bits: int) -> list[int]:
+    return _cut(rng.bytes(count * -(-bits // 8)), count)
 
 
 def _expand(seed: bytes, count: int, bits: int) -> list[int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fedleak.core.errors import InputError, MissingExtraError, RunError
 from fedleak.engines.code_version import code_version
-from fedleak.engines.engine import DASK, Engine, Made, Work
+from fedleak.engines.engine import DASK, Engine, Made, Results, Work
 
 SECONDS_TO_ANSWER = 10
 
@@ -26,7 +26,7 @@ class DaskCluster(Engine):
     def words(self) -> str:
         return "workers of a Dask cluster"
 
-    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Results:
         client = self._client()
         try:
             # The result of a task, not data put there: if the worker that has it dies, the scheduler makes it again.

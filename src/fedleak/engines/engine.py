@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from fedleak.crypto.cores import using
 from fedleak.trial.provenance import one_thread
 
 DASK = "dask://"
+Results = Generator[tuple["Work", Any], None, None]  # whoever leaves early closes it, and with it what still runs
 MAX_DEATHS = 3  # of workers in a row with nothing computed in between: then it is the work, not the machine
 
 
@@ -50,7 +51,7 @@ class Engine(ABC):
         """What it is, for a result's provenance."""
 
     @abstractmethod
-    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Results:
         """As they come. A worker that dies loses nothing: what it had is computed again."""
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from typing import Any
 
@@ -14,7 +14,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from fedleak.core.errors import RunError
-from fedleak.engines.engine import MAX_DEATHS, Engine, Work
+from fedleak.engines.engine import MAX_DEATHS, Engine, Results, Work
 from fedleak.trial.isolation import ONE_THREAD, end_isolation
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -28,7 +28,7 @@ class LocalProcesses(Engine):
     def words(self) -> str:
         return f"{self._jobs} processes of this machine"
 
-    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
+    def done(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Results:
         left = {work.key: work for work in works}
         deaths = 0
         while left:
@@ -45,7 +45,7 @@ class LocalProcesses(Engine):
                         "Give it more, or use fewer --jobs: the same command goes on"
                     ) from None
 
-    def _round(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Iterator[tuple[Work, Any]]:
+    def _round(self, works: Sequence[Work], shared: Mapping[str, Any]) -> Results:
         """Until all are done or a process dies: then the pool is of no use any more."""
         pool = ProcessPoolExecutor(
             min(self._jobs, len(works)), initializer=_live_with, initargs=(os.getpid(),), env=ONE_THREAD

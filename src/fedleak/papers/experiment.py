@@ -13,7 +13,7 @@ from typing import ClassVar
 from fedleak.core.attack import Reference
 from fedleak.core.payload import ScalarValue
 from fedleak.engines.engine import Engine
-from fedleak.papers.pieces import Piece, measure_side_by_side
+from fedleak.papers.pieces import Ahead, Piece, measure_side_by_side
 from fedleak.trial.measured_journal import MeasuredJournal
 from fedleak.trial.progress import Progress
 from fedleak.trial.provenance import code_state, one_thread, provenance
@@ -144,29 +144,35 @@ def reproduce(
         experiment.kept = kept
     began, code = cpu_seconds() - experiment.kept.earlier_seconds, code_state()
     rows: list[Row] = []
-    complete = True
     with one_thread():
+        ahead, apart = _ahead(experiment, quick, progress, engine)
+        experiment.kept.is_closed = not (complete := ahead.complete)
         try:
-            began -= _ahead(experiment, quick, progress, engine)
             rows.extend(experiment.rows(quick=quick, progress=progress))
         except KeyboardInterrupt:
             complete = False
-        spent, made = cpu_seconds() - began, provenance(code)
-    if engine is not None and experiment.pieces(quick=quick):
-        made = {**made, "engine": engine.words}
-    seeds = experiment.seeds(quick=quick)
+        spent, made = cpu_seconds() - began + ahead.cpu_seconds - apart, provenance(code)
+    seeds, made = experiment.seeds(quick=quick), made | _elsewhere(experiment.kept, made)
     return Result(experiment.name, quick, seeds, tuple(rows), spent, made, complete, experiment.from_true_rows)
 
 
-def _ahead(experiment: Experiment, quick: bool, progress: Progress, engine: Engine | None) -> float:
-    """CPU seconds of what an engine measured, beyond those that this process counts itself."""
+def _ahead(experiment: Experiment, quick: bool, progress: Progress, engine: Engine | None) -> tuple[Ahead, float]:
+    """What an engine measured, and how much of its CPU time this process counts itself."""
     pieces = experiment.pieces(quick=quick) if engine is not None else ()
     if engine is None or not pieces:
-        return 0.0
-    progress.begin(f"{experiment.name}, pieces", len(pieces))
+        return Ahead(), 0.0
     began = cpu_seconds()
-    spent = measure_side_by_side(pieces, experiment.kept, engine, progress)
-    return spent - (cpu_seconds() - began)
+    ahead = measure_side_by_side(pieces, experiment.kept, engine, progress)
+    return ahead, cpu_seconds() - began
+
+
+def _elsewhere(kept: MeasuredJournal, made: Mapping[str, object]) -> dict[str, object]:
+    """Who measured what this process did not, and the files that were read for it."""
+    engines = sorted({entry.by for entry in kept.entries if entry.by})
+    if not engines:
+        return {}
+    data = {name: digest for entry in kept.entries for name, digest in entry.data_sha256.items()}
+    return {"engine": "; ".join(engines), "data_sha256": data | dict(made["data_sha256"])}  # type: ignore[call-overload]
 
 
 def result_json(result: Result) -> dict[str, object]:

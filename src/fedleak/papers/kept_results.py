@@ -18,13 +18,13 @@ def result_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.json"
 
 
-def kept_result(folders: Sequence[Path], name: str) -> tuple[Path, Result] | None:
-    """From the first folder that has it whole."""
+def kept_result(folders: Sequence[Path], name: str, *, quick: bool) -> tuple[Path, Result] | None:
+    """From the first folder that has it whole; a quick one does only where a quick one is asked for."""
     for folder in folders:
         path = result_file(folder, name)
         if path.is_file():
             found = read_result(path)
-            if found.complete and found.experiment == name:
+            if found.complete and found.experiment == name and found.quick <= quick:
                 return path, found
     return None
 

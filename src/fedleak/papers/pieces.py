@@ -7,7 +7,8 @@ measured, and in whatever order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -16,6 +17,8 @@ from fedleak.engines.code_version import code_version
 from fedleak.engines.engine import Engine, Work, on_one_core
 from fedleak.trial.measured_journal import Entry, MeasuredJournal
 from fedleak.trial.progress import Progress
+from fedleak.trial.provenance import data_read, this_machine
+from fedleak.trial.spent import cpu_seconds
 
 NOTHING = "nothing"  # is what pieces share: each reads its own data
 
@@ -45,27 +48,48 @@ class Found:
     code: str
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What was measured side by side."""
+
+    cpu_seconds: float = 0.0  # wherever that was
+    complete: bool = True  # False where it was interrupted
+
+
 def measure_side_by_side(
     pieces: Sequence[Piece], journal: MeasuredJournal, engine: Engine, progress: Progress
-) -> float:
-    """What the journal does not have; the CPU seconds that it took, wherever that was."""
-    works = [_work(piece) for piece in pieces if not piece.is_in(journal)]
+) -> Ahead:
+    """What the journal does not have."""
+    works = [_work(piece, engine.words) for piece in pieces if not piece.is_in(journal)]
+    if not works:
+        return Ahead()
+    progress.begin("pieces", len(works))
     spent = 0.0
-    for _, found in engine.done(works, {NOTHING: None}) if works else ():
-        for entry in found.entries:
-            journal.take(entry)
-            spent += entry.cpu_seconds
-        progress.advance()
-    return spent
+    try:
+        with closing(engine.done(works, {NOTHING: None})) as done:
+            for _, found in done:
+                for entry in found.entries:
+                    journal.take(entry)
+                    spent += entry.cpu_seconds
+                progress.advance()
+    except KeyboardInterrupt:
+        return Ahead(spent, complete=False)
+    return Ahead(spent)
 
 
-def _work(piece: Piece) -> Work:
-    key = sha256(repr(piece.keys).encode()).hexdigest()[:16]
-    return Work(key, partial(_done, piece), NOTHING)
+def _work(piece: Piece, engine: str) -> Work:
+    """One key has one result, whoever asks a cluster for it."""
+    key = sha256(repr((piece.keys, code_version())).encode()).hexdigest()[:16]
+    return Work(key, partial(_done, piece, engine), NOTHING)
 
 
-def _done(piece: Piece, _: object) -> Found:
-    journal = MeasuredJournal()
+def _done(piece: Piece, engine: str, _: object) -> Found:
+    journal, began = MeasuredJournal(), cpu_seconds()
     with on_one_core():
         piece.measure(journal)
-    return Found(journal.entries, code_version())
+        spent = cpu_seconds() - began - sum(entry.cpu_seconds for entry in journal.entries)
+    by = f"{engine}: {this_machine()}"
+    entries = [replace(entry, by=by, data_sha256=data_read()) for entry in journal.entries]
+    # What the values of a piece have in common, a training for instance, took its time as well.
+    first = replace(entries[0], cpu_seconds=entries[0].cpu_seconds + spent)
+    return Found((first, *entries[1:]), code_version())

@@ -16,7 +16,7 @@ from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Settings
 from fedleak.crypto.blinding import FRESH, NONE
 from fedleak.crypto.cipher_speed import Operations
-from fedleak.crypto.masked_product import ciphertexts_for, slot_bits_of
+from fedleak.crypto.masked_product import ciphertexts_for, product_bits
 from fedleak.crypto.packing import capacity
 from fedleak.models.boosting.losses import LARGEST_HESSIAN, Objective
 from fedleak.models.boosting.packed_gradients import layout_for
@@ -47,7 +47,7 @@ def _(settings: VerticalLogisticSettings, facts: Facts) -> Operations:
     total = Operations(keys=len(widths))
     for n_rows, n_times in _batches(facts):
         n_values = terms.n_blocks * n_rows
-        slot_bits = slot_bits_of(n_rows, n_others) if settings.pack_products else 0
+        slot_bits = product_bits(n_rows, n_others) if settings.pack_products else 0
         n_opened = sum(ciphertexts_for(width, settings.key_bits, slot_bits) for width in widths)
         once = Operations(
             encryptions=len(widths) * n_others * n_values,

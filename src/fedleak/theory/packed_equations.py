@@ -6,6 +6,7 @@ partner's values may be: at 40 fraction bits 64 bits hold values up to 2^10, at 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 
 from fedleak.core.adversary import Capability
@@ -13,7 +14,7 @@ from fedleak.core.attack import Reference
 from fedleak.core.facts import Facts
 from fedleak.core.steps import DATA_ROLES
 from fedleak.crypto.fixed_point import ENCODED_BITS
-from fedleak.crypto.masked_product import ciphertexts_for, slot_bits_of
+from fedleak.crypto.masked_product import ciphertexts_for, product_bits
 from fedleak.crypto.masks import HIDING_BITS
 from fedleak.crypto.packing import bits_of_sum
 from fedleak.protocols.linear.vocabulary import VerticalLogisticFacts
@@ -51,7 +52,7 @@ class PackedEquations(Theorem):
         return Assessment(
             cls.name,
             (enough_slots(facts), revealed(Capability.CIPHERTEXTS, facts), no_noise(facts)),
-            conclusion=f"a party that deviates determines every value that partners encrypt, {_unseen(facts)}",
+            conclusion="a party that deviates determines every value that partners encrypt, unseen by them",
             remedies=VERTICAL,
         )
 
@@ -67,30 +68,49 @@ def enough_slots(facts: Facts) -> Condition:
             statement, State.UNKNOWN, "the features, the key size, the digits or the batch size is not known"
         )
     whole = facts.batch_size if facts.n_rows is None else min(facts.batch_size, facts.n_rows)
-    n_values = _values_of(facts, whole)
-    n_opened = _opened(facts, width, whole)
-    longest = _fitting(facts, n_values, _longest_value(facts), 0) * n_opened
-    detail = f"{n_values} values, {longest} slots of any length, {_short(facts, n_values) * n_opened} short ones"
-    if n_values <= longest:
+    batches = [_Batch(facts, width, n_rows) for n_rows in dict.fromkeys((whole, whole if last is None else last))]
+    first, shortest = batches[0], batches[-1]
+    detail = f"{first.n_values} values, {first.n_long} slots of any length, {first.n_short} short ones"
+    if all(batch.n_values <= batch.n_long for batch in batches):
         return Condition(statement, State.HOLDS, detail)
-    if n_values <= _short(facts, n_values) * n_opened:
+    if all(batch.n_values <= batch.n_short for batch in batches):
         return Condition(statement, State.HOLDS if _stay_short(facts) else State.UNKNOWN, detail)
-    opened = last is None or _values_of(facts, last) <= max(
-        width, _short(facts, _values_of(facts, last)) * _opened(facts, width, last)
-    )
+    opened = last is None or any(batch.n_values <= max(width, batch.n_short) for batch in (first, shortest))
     return Condition(statement, State.UNKNOWN if opened else State.FAILS, f"{detail}; the last batch has {last} rows")
 
 
-def _unseen(facts: Facts) -> str:
-    packed = facts.of(VerticalLogisticFacts).pack_products
-    return "unseen by them" if not packed else "unseen by those that do not look how long it is what they open"
+@dataclass(frozen=True)
+class _Batch:
+    """With shorter batches slots are shorter; where honest products are packed too, so are theirs, and fewer
+    ciphertexts are opened."""
+
+    facts: Facts
+    width: int
+    n_rows: int
+
+    @property
+    def n_values(self) -> int:
+        return _values_of(self.facts, self.n_rows)
+
+    @property
+    def n_long(self) -> int:
+        """Slots for values of any length."""
+        return self._n_opened * _fitting(self.facts, self.n_values, _longest_value(self.facts), 0)
+
+    @property
+    def n_short(self) -> int:
+        return self._n_opened * _short(self.facts, self.n_values)
+
+    @property
+    def _n_opened(self) -> int:
+        return _opened(self.facts, self.width, self.n_rows)
 
 
 def _opened(facts: Facts, width: int, n_rows: int) -> int:
     """Ciphertexts that a partner opens of a batch: one a column, or fewer where honest products are packed as well."""
     if not width or not facts.of(VerticalLogisticFacts).pack_products:
         return width
-    return ciphertexts_for(width, facts.key_bits or 0, slot_bits_of(n_rows, _n_others(facts)))
+    return ciphertexts_for(width, facts.key_bits or 0, product_bits(n_rows, _n_others(facts)))
 
 
 def _n_others(facts: Facts) -> int:

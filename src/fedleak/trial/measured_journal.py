@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ class Entry:
     key: str  # JSON
     value: Any
     cpu_seconds: float
+    by: str = ""  # an engine and its machine, where it was not this process
+    data_sha256: Mapping[str, str | None] = field(default_factory=dict)  # of files that were read for it elsewhere
 
 
 class MeasuredJournal:
@@ -28,6 +30,7 @@ class MeasuredJournal:
         self._path, self._named = path, named
         self._found: dict[str, Entry] = {}
         self.earlier_seconds = 0.0  # CPU time of what was in the file
+        self.is_closed = False  # an interruption came: what is there is all that there will be
         if path is not None and path.is_file():
             self._read(path)
 
@@ -36,7 +39,7 @@ class MeasuredJournal:
         try:
             code = json.loads(lines[0])["code"]
             entries = [json.loads(line) for line in lines[1:-1]]  # what has no end of line was cut off
-            found = [Entry(str(one["key"]), one["value"], float(one["cpu_seconds"])) for one in entries]
+            found = [Entry(**{**one, "cpu_seconds": float(one["cpu_seconds"])}) for one in entries]
             self._found = {entry.key: entry for entry in found}
             self.earlier_seconds = sum(entry.cpu_seconds for entry in found)
         except (ValueError, KeyError, TypeError) as error:
@@ -73,6 +76,8 @@ class MeasuredJournal:
     def measured(self, key: object, measure: Callable[[], Any]) -> Any:
         """What there is of it, or what ``measure`` finds now."""
         if self.of(key) is None:
+            if self.is_closed:
+                raise KeyboardInterrupt
             began = cpu_seconds()
             found = measure()
             self.keep(key, found, cpu_seconds() - began)

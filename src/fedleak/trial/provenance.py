@@ -28,7 +28,7 @@ def environment(**extra: ScalarValue) -> dict[str, ScalarValue]:
     found: dict[str, ScalarValue] = {"fedleak": __version__, **_commit(), "python": platform.python_version()}
     for package in PACKAGES:
         found[package] = package_version(package)
-    found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+    found["machine"] = _machine()
     found["time"] = _now()
     return {**found, **extra}
 
@@ -59,12 +59,25 @@ def provenance(code: Mapping[str, object] | None = None) -> dict[str, object]:
     return {
         **(code or code_state()),
         "cpu": _cpu_model(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": _machine(),
         "blas": _libraries(),
         "versions": _versions(),
-        "data_sha256": {path.name: _digest(path) for path in files_read()},
+        "data_sha256": data_read(),
         "time": _now(),
     }
+
+
+def data_read() -> dict[str, str | None]:
+    """Digests of the files that this process has read until now."""
+    return {path.name: _digest(path) for path in files_read()}
+
+
+def this_machine() -> str:
+    return f"{_cpu_model() or 'a processor without a name'}, {_machine()}"
+
+
+def _machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from fedleak.crypto.masked_product import (
     UnmaskInputs,
     masked_product,
     open_product,
-    slot_bits_of,
+    product_bits,
     unmask,
 )
 from fedleak.crypto.masks import HIDING_BITS, pairwise_zero_shares
@@ -157,7 +157,7 @@ def exchange(
     receiver.actor.record(linear.MULTIPLY, linear.MASK_FOR.of(sender.actor.name), mask)
     masked = receiver.actor.send(linear.MASKED_PRODUCT, sender.actor, product.ciphertexts)
     opened = sender.actor.send(linear.OPENED_PRODUCT, receiver.actor, open_product(sender.key, masked))
-    unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask, slot_bits)
+    unmasking = UnmaskInputs(sender.actor.name, sender.key.public, opened, product.mask, rows.shape[1], slot_bits)
     result: list[int] = receiver.actor.compute(linear.UNMASK, unmasking, unmask)
     return result
 
@@ -195,7 +195,7 @@ def _gradient_of(
     others = [index for index in range(len(members)) if index != position]
     blinds = pairwise_zero_shares(zero_rng, len(others), len(shared[position]), SHARE_BITS)
     blind_bits = SHARE_BITS + HIDING_BITS + len(others).bit_length() if len(others) > 1 else 0
-    slot_bits = slot_bits_of(len(batch), len(others)) if settings.pack_products else 0
+    slot_bits = product_bits(len(batch), len(others)) if settings.pack_products else 0
     rows = _factored_rows(receiver, batch, settings, terms)
     partial = [0] * receiver.member.features.shape[1]
     for blind, index in zip(blinds, others, strict=True):
