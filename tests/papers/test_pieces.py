@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -20,12 +19,13 @@ from fedleak.trial.progress import Progress, Silent
 from fedleak.trial.spent import cpu_seconds
 
 BUSY = 0.2  # seconds of CPU time
+TICK = 0.01  # of the clock, which is read as a sum of several
 N_PIECES = 4
 
 
 def busy_square(number: int) -> list[int]:
-    until = time.process_time() + BUSY
-    while time.process_time() < until:
+    until = cpu_seconds() + BUSY  # the clock that is tested: another would be between its ticks
+    while cpu_seconds() < until:
         pass
     return [number**2]
 
@@ -58,7 +58,7 @@ def test_an_engine_gives_the_same_rows_and_all_cpu_time_is_counted_once() -> Non
     assert together.rows == alone.rows
     assert len(engine.done_keys) == len(set(engine.done_keys)) == N_PIECES
     for result in (alone, together):
-        assert N_PIECES * BUSY <= result.cpu_seconds < 2 * N_PIECES * BUSY
+        assert N_PIECES * BUSY - TICK < result.cpu_seconds < 2 * N_PIECES * BUSY
     assert together.provenance["engine"].startswith("this process: ")
     assert "engine" not in alone.provenance
 
@@ -86,7 +86,7 @@ def test_a_piece_may_put_several_values_into_the_journal() -> None:
     assert piece.is_in(journal)
     assert (journal.of(["of", 3]), journal.of(["of", 103])) == (9, 10609)
     assert ahead.complete
-    assert BUSY <= ahead.cpu_seconds < 2 * BUSY
+    assert BUSY - TICK < ahead.cpu_seconds < 2 * BUSY
     assert sum(entry.cpu_seconds for entry in journal.entries) == pytest.approx(ahead.cpu_seconds)
 
 
@@ -116,7 +116,7 @@ def test_processes_of_this_machine_measure_pieces() -> None:
     result = reproduce(Sent(), quick=True, progress=Silent(), engine=engine_named(None, 2))
     assert [row.measured["digits"] for row in result.rows] == [0.0, 1.0]
     assert result.provenance["engine"].startswith("2 processes of this machine: ")
-    assert 2 * BUSY <= result.cpu_seconds < 6 * BUSY, "of workers, and no more than once; starting them is not counted"
+    assert 2 * BUSY - TICK < result.cpu_seconds < 6 * BUSY, "of workers, once; starting them is not counted"
 
 
 WITH_PIECES = [kind for kind in EXPERIMENTS if kind().pieces(quick=True)]
