@@ -23,6 +23,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("jin2021/epochs", "fedleak.papers.jin2021.recovered_pictures:Epochs"),
         Entry("jin2021/table6", "fedleak.papers.jin2021.recovered_pictures:Table6"),
         Entry("jin2021/table7", "fedleak.papers.jin2021.recovered_pictures:Table7"),
+        Entry("jin2021/table8", "fedleak.papers.jin2021.while_training:Table8"),
         Entry("jin2021/faces", "fedleak.papers.jin2021.recovered_pictures:Faces"),
         Entry("jin2021/fig6", "fedleak.papers.jin2021.defended_gradients:Fig6"),
         Entry("jin2021/fig7", "fedleak.papers.jin2021.defended_gradients:Fig7"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense, Deviation, Hook
 from fedleak.core.whole.protocol import Protocol
 from fedleak.core.whole.randomness import Randomness
-from fedleak.core.whole.run import MemorySink, Run, Sink
+from fedleak.core.whole.run import Captured, MemorySink, Run, Sink
 from fedleak.crypto.cores import dismiss
 from fedleak.protocols import PROTOCOLS
 from fedleak.storage.view_and_guess import guess_from_bytes, guess_to_bytes
@@ -65,6 +65,11 @@ class Played:
     def view(self, coalition: tuple[str, ...], target: Secret, knowledge: Knowledge | None = None) -> View:
         """What the coalition sees."""
         return self.run.view(coalition, target, self.seen_by(coalition, knowledge), knowledge=knowledge)
+
+    def recorded_as(self, captured: Captured) -> Played:
+        """The same run as whoever recorded only a part of it has it."""
+        run = replace(self.run, transcript=captured.transcript, locals=captured.locals)
+        return Played(self.federation, self.protocol, run, self.randomness, self.seconds, dict(self.canaries))
 
     def attempt(
         self,

@@ -7,7 +7,7 @@ attack does not tell counts as grey.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,6 +26,7 @@ from fedleak.core.errors import RunError
 from fedleak.core.steps import Role
 from fedleak.core.whole.federation import Federation, Party, Slice
 from fedleak.core.whole.randomness import Randomness
+from fedleak.core.whole.run import Sink
 from fedleak.data.images import load_images
 from fedleak.data.partition.by_patches import ByPatches, split_images
 from fedleak.metrics.picture_metrics import HALF_LEVEL, decibels
@@ -65,6 +66,10 @@ class PictureCase:
         per_epoch = -(-self.n_rows // self.batch_size)
         return batches_for_spans(self.n_rows, self.batch_size, shuffled=True) + SPARE_EPOCHS * per_epoch
 
+    @property
+    def n_rounds(self) -> int:
+        return self.n_batches
+
 
 @dataclass(frozen=True)
 class EpochCase(PictureCase):
@@ -81,15 +86,19 @@ def server_party() -> Party:
     return Party(SERVER, Role.SERVER, (), Slice(np.arange(0), np.zeros((0, 0))))
 
 
-def picture_federation(case: PictureCase, seed: int) -> Federation:
-    images = load_images(SOURCES[case.dataset], max_rows=case.n_rows)
+def picture_federation(case: PictureCase, seed: int, *, n_tested: int = 0, optimiser: str = "sgd") -> Federation:
+    """``n_tested`` further pictures are held out."""
+    n_pictures = case.n_rows + n_tested
+    images = load_images(SOURCES[case.dataset], max_rows=n_pictures)
     grid = ByPatches(case.workers, case.side, case.side)
-    parties = split_images(images, grid, labels_at=case.workers[0], rng=np.random.default_rng(seed))
+    rng, share = np.random.default_rng(seed), n_tested / n_pictures
+    parties = split_images(images, grid, labels_at=case.workers[0], test_share=share, rng=rng)
     settings = CutSettings(
-        rounds=case.n_batches,
+        rounds=case.n_rounds,
         batch_size=case.batch_size,
         batches=SHUFFLED,
         trained=case.learning_rate is not None,
+        optimiser=optimiser,
         learning_rate=case.learning_rate or 0.01,
         initialisation="glorot",
         bottom=AUTHORS_BOTTOM,
@@ -97,10 +106,13 @@ def picture_federation(case: PictureCase, seed: int) -> Federation:
     return Federation("vertical-network", (*parties, server_party()), settings)
 
 
+Recorded = Callable[[Path], Sink]
+
+
 @contextmanager
-def played(federation: Federation, seed: int) -> Iterator[Played]:
+def played(federation: Federation, seed: int, recorded: Recorded = DiskSink) -> Iterator[Played]:
     with tempfile.TemporaryDirectory(prefix="fedleak-jin2021-") as place:
-        found = play(federation, Randomness.published(seed, "jin2021"), sink=DiskSink(Path(place) / "run"))
+        found = play(federation, Randomness.published(seed, "jin2021"), sink=recorded(Path(place) / "run"))
         try:
             yield found
         finally:
@@ -109,20 +121,25 @@ def played(federation: Federation, seed: int) -> Iterator[Played]:
 
 def picture_figures(case: PictureCase, seed: int, kept: MeasuredJournal) -> Figures:
     """PSNR over all workers' pixels, as the paper pools it, with what stands behind it; a worker is a piece."""
-    keys = _keys(case, seed)
+    keys = worker_keys(case, seed)
     if any(kept.of(key) is None for key in keys):
         with played(picture_federation(case, seed), seed) as run:
-            for key, name in zip(keys, case.workers, strict=True):
-                kept.measured(key, partial(_worker_figures, run, PictureSeparation(n_steps=case.n_steps), name))
+            measure_workers(case, run, keys, kept)
     return pooled_figures([kept.of(key) for key in keys])
 
 
+def measure_workers(case: PictureCase, run: Played, keys: Sequence[object], kept: MeasuredJournal) -> None:
+    """A key for each worker."""
+    for key, name in zip(keys, case.workers, strict=True):
+        kept.measured(key, partial(_worker_figures, run, PictureSeparation(n_steps=case.n_steps), name))
+
+
 def picture_piece(case: PictureCase, seed: int) -> Piece:
-    return Piece(tuple(_keys(case, seed)), partial(picture_figures, case, seed))
+    return Piece(tuple(worker_keys(case, seed)), partial(picture_figures, case, seed))
 
 
-def _keys(case: PictureCase, seed: int) -> list[dict[str, object]]:
-    return [{"case": asdict(case), "seed": seed, "worker": name} for name in case.workers]
+def worker_keys(case: PictureCase, seed: int, **further: object) -> list[dict[str, object]]:
+    return [{"case": asdict(case), "seed": seed, "worker": name, **further} for name in case.workers]
 
 
 def pooled_figures(found: Sequence[Mapping[str, Any]]) -> Figures:

@@ -16,15 +16,13 @@ from fedleak.attacks.networks.picture_separation import PictureSeparation
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import FloatArray
 from fedleak.core.attack import Attack, Reference
-from fedleak.core.payload import ModelSpec, ScalarValue, Tree
+from fedleak.core.payload import Payload, ScalarValue
 from fedleak.core.whole.federation import Federation
 from fedleak.core.whole.hooks import Defense
 from fedleak.core.whole.randomness import Randomness
 from fedleak.defenses.fake_gradients import FakeGradients
 from fedleak.defenses.layer_blurring import DpSgd, GradientPruning, LayerGradientNoise
 from fedleak.metrics.picture_metrics import decibels
-from fedleak.models.layered import layered_of
-from fedleak.models.layered_torch import outputs_of
 from fedleak.models.local_batch import loss_gradient
 from fedleak.papers.experiment import Experiment, Figures, Row
 from fedleak.papers.jin2021.cafe_run import GREY, SERVER, PictureCase, grey_psnr, picture_federation
@@ -32,6 +30,7 @@ from fedleak.papers.jin2021.fully_connected_tables import SPECS, table_federatio
 from fedleak.papers.jin2021.printed import CIFAR, FIG_6
 from fedleak.papers.summaries import Summary, student_95
 from fedleak.protocols.networks import vocabulary as networks
+from fedleak.protocols.networks.cut_network import CutNetwork
 from fedleak.theory.sampled_gaussian import epsilon_of
 from fedleak.trial.play import Played, play
 from fedleak.trial.progress import Progress
@@ -226,15 +225,8 @@ def losses(run: Played) -> dict[int, float]:
     return {int(number): _loss(run.federation, sent[int(number)]) for number in wanted}
 
 
-def _loss(federation: Federation, payload: object) -> float:
-    assert isinstance(payload, Tree)
-    bottoms, top = payload.items[networks.BOTTOMS], payload.items[networks.TOP]
-    assert isinstance(bottoms, Tree)
-    assert isinstance(top, ModelSpec)
-    parts = []
-    for name, spec in bottoms.items.items():
-        assert isinstance(spec, ModelSpec)
-        bottom = layered_of(spec)
-        parts.append(outputs_of(bottom, bottom.inputs_of(federation.party(name).train.features)))
+def _loss(federation: Federation, payload: Payload) -> float:
+    network = CutNetwork.from_payload(payload)
     labels = next(party.train.labels for party in federation.parties if party.train.labels is not None)
-    return loss_gradient(outputs_of(layered_of(top), np.hstack(parts)), labels.astype(np.int64))[0]
+    scores = network.scores([federation.party(name).train for name in network.bottoms])
+    return loss_gradient(scores, labels.astype(np.int64))[0]

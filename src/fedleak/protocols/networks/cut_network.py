@@ -9,9 +9,9 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.errors import InputError
-from fedleak.core.payload import Tree
+from fedleak.core.payload import ModelSpec, Payload, Tree
 from fedleak.core.whole.federation import Party, Slice
-from fedleak.models.layered import LayeredNetwork
+from fedleak.models.layered import LayeredNetwork, layered_of
 from fedleak.models.layered_torch import outputs_of, with_statistics
 from fedleak.protocols.networks import vocabulary as networks
 from fedleak.protocols.networks.network_settings import (
@@ -36,9 +36,21 @@ class CutNetwork:
         bottoms = Tree({name: bottom.to_spec() for name, bottom in self.bottoms.items()})
         return Tree({networks.BOTTOMS: bottoms, networks.TOP: self.top.to_spec()})
 
+    @classmethod
+    def from_payload(cls, payload: Payload) -> CutNetwork:
+        """As it was sent in a run of ours."""
+        assert isinstance(payload, Tree)
+        bottoms, top = payload.items[networks.BOTTOMS], payload.items[networks.TOP]
+        assert isinstance(bottoms, Tree)
+        return cls({name: _layered(spec) for name, spec in bottoms.items.items()}, _layered(top))
+
+    def scores(self, held: Sequence[Slice]) -> FloatArray:
+        """A score for each class, from what each owner of a bottom holds of rows."""
+        return outputs_of(self.top, self._joined(held))
+
     def predict(self, held: Sequence[Slice]) -> IntArray:
-        """The classes of rows, from what each owner of a bottom holds of them."""
-        return np.asarray(np.argmax(outputs_of(self.top, self._joined(held)), axis=1))
+        """The classes of rows."""
+        return np.asarray(np.argmax(self.scores(held), axis=1))
 
     def settled(self, held: Sequence[Slice]) -> CutNetwork:
         """With the running statistics of these rows, which rounds do not collect."""
@@ -49,6 +61,11 @@ class CutNetwork:
     def _joined(self, held: Sequence[Slice]) -> FloatArray:
         parts = zip(self.bottoms.values(), held, strict=True)
         return np.hstack([outputs_of(bottom, bottom.inputs_of(part.features)) for bottom, part in parts])
+
+
+def _layered(spec: Payload) -> LayeredNetwork:
+    assert isinstance(spec, ModelSpec)
+    return layered_of(spec)
 
 
 def drawn_bottom(party: Party, settings: CutSettings, rng: np.random.Generator) -> LayeredNetwork:
