@@ -9,6 +9,7 @@ import numpy as np
 from fedleak.core.adversary import Secret, SecretKind, Symmetry
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, flat_rows
 from fedleak.core.attack import Guess
+from fedleak.core.best_names import best_names
 from fedleak.core.knowledge import Knowledge
 from fedleak.core.whole.truth import SecretValues
 
@@ -83,15 +84,14 @@ def _best_sign(cells: FloatArray, truth: FloatArray) -> FloatArray:
 def _best_class_names(cells: FloatArray, truth: FloatArray) -> FloatArray:
     """Each guessed class gets the name of a true one, all different, such that most rows are right. Guessed classes
     beyond the true ones keep a name that no row has."""
-    from scipy.optimize import linear_sum_assignment
-
-    true, guessed = np.unique(truth), np.unique(cells[np.isfinite(cells)])
-    agreement = np.array([[np.sum((cells == said) & (truth == name)) for name in true] for said in guessed])
-    result = np.where(np.isfinite(cells), true.max() + 1, np.nan)
-    if not len(guessed):
-        return result
-    for said, name in zip(*linear_sum_assignment(-agreement), strict=True):
-        result[cells == guessed[said]] = true[name]
+    told_cells = np.isfinite(cells)
+    parts = np.full(cells.shape, -1, dtype=np.int64)
+    parts[told_cells] = np.unique(cells[told_cells], return_inverse=True)[1].ravel()
+    names, classes = np.unique(truth, return_inverse=True)
+    found, _ = best_names(parts.ravel(), classes.ravel())
+    with_nameless = np.append(names, names.max() + 1)  # which come last, as -1 does
+    result = np.full(cells.shape, np.nan)
+    result[told_cells] = with_nameless[found[parts[told_cells]]]
     return result
 
 

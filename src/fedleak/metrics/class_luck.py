@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedleak.core.arrays import BoolArray, FloatArray, IntArray, Value, flat_rows
+from fedleak.core.best_names import best_names
 from fedleak.metrics.metric import Answered
 from fedleak.metrics.other_rules import spanned, turns
 from fedleak.metrics.row_orders import CLOSE
@@ -57,8 +58,8 @@ class _Parts(Value):
         drawn = []
         for first in range(0, N_DRAWS, at_once):
             inclined = _inclined(rules, own, min(at_once, N_DRAWS - first), rng)
-            drawn += [_right(one, true) for one in self._filled(inclined, told)]
-        return tail(_right(self.part, true) - CLOSE, np.array(drawn))
+            drawn += [best_names(one, true)[1] for one in self._filled(inclined, told)]
+        return tail(best_names(self.part, true)[1] - CLOSE, np.array(drawn))
 
     def _rules(self, told: BoolArray, own: FloatArray) -> FloatArray:
         """(directions, parts): along which own columns each part lies, as long as its biserial correlation with them,
@@ -94,14 +95,3 @@ def _inclined(rules: FloatArray, own: FloatArray, count: int, rng: np.random.Gen
 
 def _numbered(values: FloatArray) -> IntArray:
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
-
-
-def _right(part: IntArray, true: IntArray) -> float:
-    """Rows that are right under the best names."""
-    from scipy.optimize import linear_sum_assignment
-
-    told = part >= 0
-    table = np.zeros((int(part.max(initial=0)) + 1, int(true.max(initial=0)) + 1), dtype=np.int64)
-    np.add.at(table, (part[told], true[told]), 1)
-    parts, classes = linear_sum_assignment(-table)
-    return float(table[parts, classes].sum())

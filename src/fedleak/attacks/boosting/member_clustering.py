@@ -17,6 +17,7 @@ from fedleak.attacks.verdicts import from_assessment
 from fedleak.core.adversary import Capability, SecretKind, Symmetry
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Verdict
+from fedleak.core.best_names import best_names
 from fedleak.core.errors import MissingFromViewError
 from fedleak.core.facts import Facts
 from fedleak.core.steps import FEATURES
@@ -75,7 +76,7 @@ class MemberClustering(Attack):
         alone = own_classes(features, n_classes, rng)
         links = np.concatenate([indicators(trees), self.own_weight * indicators([alone])], axis=1)
         classes, confidence = spectral_classes(links, n_classes, rng)
-        evidence = {"trees": len(trees), "rows that own columns alone put elsewhere": _moved(classes, alone, n_classes)}
+        evidence = {"trees": len(trees), "rows that own columns alone put elsewhere": _moved(classes, alone)}
         why = f"rows that share leaves in {len(trees)} trees fall into {n_classes} parts"
         return Guess(
             view.target,
@@ -97,11 +98,6 @@ class MemberClustering(Attack):
         return Prediction(Verdict.PARTIAL, (assessment.conclusion,))
 
 
-def _moved(classes: IntArray, alone: IntArray, n_classes: int) -> float:
+def _moved(classes: IntArray, alone: IntArray) -> float:
     """Share of rows that change their part, under the best naming of the parts."""
-    from scipy.optimize import linear_sum_assignment
-
-    table = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(table, (classes, alone), 1)
-    rows, columns = linear_sum_assignment(-table)
-    return float(1.0 - table[rows, columns].sum() / len(classes))
+    return 1.0 - best_names(classes, alone)[1] / len(classes)

@@ -11,6 +11,7 @@ from fedleak.attacks.boosting.member_clustering import MemberClustering, own_cla
 from fedleak.core.adversary import Secret, SecretKind
 from fedleak.core.arrays import IntArray
 from fedleak.core.attack import Reference
+from fedleak.core.best_names import best_names
 from fedleak.core.whole.hooks import Defense
 from fedleak.defenses.guarded_trees import CoarseBins, FirstTreeAlone, NoisyLabels, PurityLimit
 from fedleak.papers.experiment import Curve, Experiment, Panel, Row
@@ -58,21 +59,17 @@ def measure(run: BoostedRun, defense: str, seed: int) -> Clustered:
     features = played.federation.party(VICTIM).train.features
     alone = own_classes(features, n_classes, np.random.default_rng([seed, 9]))
     return Clustered(
-        up_to_names(attempt.guess.values[:, 0].astype(np.int64), truth, n_classes),
-        up_to_names(alone, truth, n_classes),
+        _right(attempt.guess.values[:, 0].astype(np.int64), truth),
+        _right(alone, truth),
         float(np.bincount(truth).max() / len(truth)),
         played.run.utility["test_accuracy"],
         attempt.cpu_seconds,
     )
 
 
-def up_to_names(parts: IntArray, truth: IntArray, n_classes: int) -> float:
-    """Accuracy under the naming of the parts that suits them best."""
-    from scipy.optimize import linear_sum_assignment
-
-    table = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(table, (parts, truth), 1)
-    return float(table[linear_sum_assignment(-table)].sum() / len(truth))
+def _right(parts: IntArray, truth: IntArray) -> float:
+    """Share of rows, under the names that suit the parts best."""
+    return best_names(parts, truth)[1] / len(truth)
 
 
 class Members(Experiment):
