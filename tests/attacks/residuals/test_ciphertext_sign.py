@@ -52,6 +52,7 @@ def test_signs_of_blinded_residuals_are_labels(signed):
     assert n_right(signed, guess) == 20
     assert CiphertextSign.predict(signed.seen_by(("fintech",))).verdict is Verdict.PARTIAL
     assert answer(view, UnblindedLabels).status is Status.UNDETERMINED  # the ciphertexts themselves stay closed
+    assert UnblindedLabels.predict(signed.seen_by(("fintech",))).verdict is Verdict.UNKNOWN
 
 
 def test_from_zero_weights_and_one_batch_it_is_exact():

@@ -92,6 +92,6 @@ def predicted_opening(facts: Facts, requires: frozenset[Capability], step: Step[
     blinding = facts.of(linear.ArbiterFacts).blinding
     if blinding is None:
         return Prediction(Verdict.UNKNOWN, ("how ciphertexts are blinded is not known",))
-    if blinding == "fresh":
+    if blinding != "none":
         return Prediction(Verdict.UNKNOWN, (f"{BLINDED}: nothing is known that opens it",))
     return Prediction(Verdict.PARTIAL, ("ciphertexts without a random factor are opened by the public key",))
