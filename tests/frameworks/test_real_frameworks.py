@@ -22,6 +22,7 @@ from fedleak.attacks.boosting.sample_gradients import SampleGradients
 from fedleak.attacks.networks.embedding_gram import EmbeddingGram
 from fedleak.attacks.networks.gradient_factoring import GradientFactoring
 from fedleak.attacks.networks.gradient_labels import GradientClustering
+from fedleak.attacks.residuals.ciphertext_sign import CiphertextSign
 from fedleak.attacks.residuals.unblinded_exchange import UnblindedScores
 from fedleak.attacks.residuals.unblinded_labels import UnblindedLabels
 from fedleak.core.adversary import Secret, SecretKind, together
@@ -224,6 +225,25 @@ def test_fate(tmp_path):
     (service,) = asked_services(capture).values()
     answered = service.answer(Array(np.vstack([np.zeros((1, 27)), np.eye(27)]))).messages[0].payload.values
     assert np.abs(answered[1:] - answered[0] - weights[max(weights)]).max() < 1e-4
+
+
+def test_fate_with_its_random_factor(tmp_path):
+    """Changed to apply it: nothing opens, and the integer beside each label has the plaintext's sign."""
+    given = ("epochs=2", "batch_size=50", "blinded=true")
+    capture, truth = trained(tmp_path / "out", "fate", "binary", "sklearn:breast_cancer", *given, own_share=0.1)
+    assert guess(UnblindedLabels, capture, "fintech", SecretKind.LABELS, "bank").status is Status.UNDETERMINED
+    assert guess(UnblindedScores, capture, "bank", SecretKind.PARTIAL_SCORES, "fintech").status is Status.UNDETERMINED
+    cells, labels = (truth.of(Secret(kind, "bank")) for kind in (SecretKind.FEATURES, SecretKind.LABELS))
+    weights = {r.round + 1: r.value.values for r in capture.locals["bank"] if r.name == "weights"}
+    batches = {m.round: m.payload.values for m in capture.transcript.messages if m.step == "train.batch"}
+    sent = [m for m in capture.transcript.messages if m.step == "train.encrypted-score" and m.sender == "bank"]
+    assert len(sent) == 8
+    for message in sent:
+        rows = np.searchsorted(cells.ids, batches[message.round])
+        parts = 0.25 * (cells.values[rows] @ weights[message.round]) - (labels.values[rows, 0] - 0.5)
+        assert np.array_equal(message.payload.signs, np.sign(parts))
+    found = guess(CiphertextSign, capture, "fintech", SecretKind.LABELS, "bank")
+    assert np.mean(found.values[:, 0] == labels.values[np.searchsorted(labels.ids, found.ids), 0]) > 0.8
 
 
 @pytest.mark.parametrize(("packed", "least"), [("true", 0.8), ("false", 1.0)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedleak.core.arrays import FloatArray, IntArray
 from fedleak.core.payload import IntegerArray
+from fedleak.frameworks.fate.fate_blinding import CHANGED, pass_factor_on
 from fedleak.frameworks.fate.fate_ciphertexts import as_ciphertexts, read_modulus
 from fedleak.frameworks.fate.fate_parties import ARBITER, GUEST, HOST, Seat, federated
 from fedleak.frameworks.fate.fate_steps import QUERIES, Pushed, Rates, fraction_bits_of, own_steps, record_pushed
@@ -34,6 +35,8 @@ def trained(seat: Seat) -> None:
     torch.manual_seed(job.seed * len(PLACES) + seat.number)
     context, ids = seat.context(), job.parties[0].ids
     seat.keep_pushed(lambda _, value: plain(value, ids))
+    if job.options["blinded"]:
+        pass_factor_on()
     model = _model(job, seat.role, lambda weights: seat.keep(seat.own.name, weights))
     if seat.place == ARBITER:
         context.cipher.set_phe(context.device, {"kind": "paillier", "key_length": job.options["key_bits"]})
@@ -113,7 +116,7 @@ def record(job: Job, pushed: Sequence[Pushed], first: dict[str, FloatArray]) -> 
     with Recorder(
         job.folder / CAPTURE,
         roles,
-        protocol=f"fate {job.version}",
+        protocol=f"{CHANGED if options['blinded'] else 'fate'} {job.version}",
         truth=job.folder / TRUTH,
         own_steps=own_steps(pushed),
         family="vertical-arbiter",
@@ -130,7 +133,7 @@ def record(job: Job, pushed: Sequence[Pushed], first: dict[str, FloatArray]) -> 
         l2=options["l2"],
         decay=False,
         loss=True,
-        blinding="none",  # of this version
+        blinding="signed" if options["blinded"] else "none",  # none of this version as it is
         validate_every=options["epochs"],
     ) as recorder:
         record_tables(recorder, job.parties)
