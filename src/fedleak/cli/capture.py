@@ -33,7 +33,7 @@ PATH = click.Path(path_type=Path)
 def capture(framework: str, given: tuple[str, ...], audited: bool, **named: Any) -> ExitCode:
     """Train on your table in somebody else's framework, on this machine, and record what is sent.
 
-    FRAMEWORK: Whose: xgboost, flower, flower-split, flower-torch, fate, fate-secureboost or nvflare.
+    FRAMEWORK: Whose: xgboost, flower, flower-split, flower-torch, fate, fate-secureboost, nvflare or nvflare-xgboost.
     """
     from fedleak.cli.output import say
     from fedleak.data import DataSpec

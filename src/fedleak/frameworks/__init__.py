@@ -5,4 +5,13 @@ framework's own environment, and the decoder of what passes there. What stands a
 federation of the same framework, in the same environment. That script needs numpy and ``fedleak.recorder``.
 """
 
-FRAMEWORKS = ("xgboost", "flower", "flower-split", "flower-torch", "fate", "fate-secureboost", "nvflare")
+FRAMEWORKS = (
+    "xgboost",
+    "flower",
+    "flower-split",
+    "flower-torch",
+    "fate",
+    "fate-secureboost",
+    "nvflare",
+    "nvflare-xgboost",
+)

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +10,7 @@ from fedleak.frameworks.averaged_clients import FOLDER, MODELS
 from fedleak.frameworks.averaged_record import record_averaging
 from fedleak.frameworks.flower.flower_steps import FRACTION_BITS
 from fedleak.frameworks.job import Job, check_version, run_inside
+from fedleak.frameworks.nvflare.code_of_sites import sent_along
 
 
 def main(job: Job) -> None:
@@ -33,14 +29,14 @@ def _simulate(job: Job) -> None:
     from nvflare.app_common.np.recipes.fedavg import NumpyFedAvgRecipe
     from nvflare.recipe.sim_env import SimEnv
 
-    script, keeping = _sent_along(job.folder / "code")
+    client, keeping = sent_along(job.folder / "code", "averaging_client", "keeping_filter")
     first = 0.1 * np.random.default_rng(job.seed).standard_normal(len(job.parties[0].columns))
     recipe = NumpyFedAvgRecipe(
         name="capture",
         model=first,
         min_clients=len(job.parties),
         num_rounds=job.options["rounds"],
-        train_script=str(script),
+        train_script=client.__file__,
     )
     recipe.add_client_input_filter(keeping.KeepingFilter("model"), tasks=["train"])
     recipe.add_client_output_filter(keeping.KeepingFilter("sent"), tasks=["train"])
@@ -48,16 +44,6 @@ def _simulate(job: Job) -> None:
     recipe.execute(SimEnv(clients=[party.name for party in job.parties], workspace_root=str(workspace)))
     (last,) = workspace.rglob("server.npy")
     np.save(job.folder / "model-last.npy", np.load(last))
-
-
-def _sent_along(folder: Path) -> tuple[Path, Any]:
-    """The script of the sites and the module of the filter. NVFLARE sends their source along with a job, and takes none
-    that is a link to somewhere else, as our package is in this environment: so copies."""
-    for name in ("averaging_client.py", "keeping_filter.py"):
-        folder.mkdir(exist_ok=True)
-        shutil.copyfile(Path(__file__).with_name(name), folder / name)
-    sys.path.insert(0, str(folder))
-    return folder / "averaging_client.py", import_module("keeping_filter")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import socket
+from collections.abc import Sequence
 from concurrent import futures
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -33,13 +34,13 @@ def main(job: Job) -> None:
 
     check_version(job, xgboost.__version__, "XGBoost")
     exchanges: list[Exchange] = []
-    parameters = _parameters(job)
+    parameters = parameters_of(job)
     _federate(job, parameters, exchanges)
     model = json.loads((job.folder / "model0.json").read_text(encoding="utf-8"))
-    record(job, parameters, exchanges, model)
+    record(job, f"xgboost {job.version}", parameters, exchanges, model)
 
 
-def _parameters(job: Job) -> dict[str, Any]:
+def parameters_of(job: Job) -> dict[str, Any]:
     options, labels = job.options, np.asarray(job.parties[0].labels)
     found = {
         "max_depth": options["depth"],
@@ -153,14 +154,15 @@ def _proxy(target: int, exchanges: list[Exchange]) -> tuple[Any, int]:
     return server, port
 
 
-def record(job: Job, parameters: dict[str, Any], exchanges: list[Exchange], model: Model) -> None:
+def record(job: Job, protocol: str, parameters: dict[str, Any], exchanges: Sequence[Exchange], model: Model) -> None:
+    """``model`` is what the party with the labels ends up with."""
     names = [party.name for party in job.parties]
     roles = dict.fromkeys(names, "passive") | {names[0]: "active", AGGREGATOR: "server"}
     objective = {"reg": "squared", "bin": "logistic", "mul": "softmax"}[parameters["objective"][:3]]
     with Recorder(
         job.folder / CAPTURE,
         roles,
-        protocol=f"xgboost {job.version}",
+        protocol=protocol,
         truth=job.folder / TRUTH,
         family="boosting",
         objective=objective,
