@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedleak.attacks.binary.binary_records import BinaryRecords
 from fedleak.attacks.binary.column_products import ColumnProducts
 from fedleak.attacks.binary.sent_products import SentProducts
 from fedleak.attacks.boosting.bare_ciphertexts import BareCiphertexts
@@ -97,11 +98,11 @@ def all_is_told(capture, truth):
         }
 
 
-def flags(folder, n_rows):
+def flags(folder, n_rows, names="abcdef"):
     rng = np.random.default_rng(5)
-    cells = rng.integers(0, 2, (n_rows, 7))
+    cells = rng.integers(0, 2, (n_rows, len(names) + 1))
     cells[:2, -1] = 0, 1
-    lines = ["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in cells)]
+    lines = [",".join([*names, "y"]), *(",".join(map(str, row)) for row in cells)]
     (folder / "flags.csv").write_text("\n".join(lines))
     return str(folder / "flags.csv")
 
@@ -119,6 +120,17 @@ def test_flower(tmp_path):
     assert np.array_equal(guessed.values, products(truth, "hospital"))
     sent = guess(SentProducts, capture, "server", SecretKind.COLUMN_PRODUCTS, "hospital")
     assert np.array_equal(sent.values, products(truth, "hospital"))
+
+
+def test_rows_of_the_other_client_of_flower(tmp_path):
+    """Every flag and label of eight rows, proved, up to their order: they have fewer rows than columns."""
+    table = flags(tmp_path, 16, "abcdefghijkl")
+    capture, truth = trained(tmp_path / "out", "flower", "binary", table, "rounds=24", target="y")
+    found = guess(BinaryRecords, capture, "clinic", SecretKind.RECORDS, "hospital")
+    rows, labels = (truth.of(Secret(kind, "hospital")).values for kind in (SecretKind.FEATURES, SecretKind.LABELS))
+    assert found.status is Status.RECOVERED
+    assert found.certificate
+    assert sorted(found.values.tolist()) == sorted(np.hstack([rows, labels]).tolist())
 
 
 def test_flower_under_secure_aggregation(tmp_path):
