@@ -137,6 +137,20 @@ def test_an_interrupted_capture_leaves_no_process_and_no_folder(fake, tmp_path):
     assert not out.exists()
 
 
+def test_who_has_a_session_of_its_own_ends_with_an_interrupted_capture(fake, tmp_path):
+    """As NVFLARE's simulator: a signal to the group does not reach it."""
+    out = fake(f"setsid sh -c 'echo $$ > {tmp_path}/child; exec sleep 600' & wait")
+    interrupt(["--out", str(out)], tmp_path)
+    assert not out.exists()
+
+
+def test_who_has_a_session_of_its_own_ends_with_what_it_starts(tmp_path):
+    command = f"setsid sh -c 'sleep 600 & echo $! > {tmp_path}/child; wait' & wait"
+    with pytest.raises(RunError, match="must end within"):
+        run_to_end(["sh", "-c", command], what="it", seconds=2, log=tmp_path / "log", cwd=tmp_path)
+    assert gone(int((tmp_path / "child").read_text()))
+
+
 def test_a_capture_is_audited_at_once(fake, tmp_path):
     """What the script wrote is moved to its place and goes through the whole of an audit."""
     (tmp_path / "made").mkdir()

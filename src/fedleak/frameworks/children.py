@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, Self
 
 from fedleak.core.errors import RunError
+from fedleak.frameworks.process_tree import below, end
 
 GRACE_SECONDS = 5.0
 ASKS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -66,12 +67,14 @@ class HeldBack:
 
 def end_group(child: subprocess.Popen[bytes]) -> None:
     """The child and whatever it started; asked first, then ended."""
+    started = below(child.pid)  # while it is known who is whose
     for how in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, how)
         if how is signal.SIGTERM and child.poll() is None:
             with suppress(subprocess.TimeoutExpired):
                 child.wait(GRACE_SECONDS)
+    end(started)  # who has a session of its own
     if child.stdin is not None:
         with suppress(OSError):
             child.stdin.close()

@@ -66,7 +66,7 @@ def version_of(interpreter: str) -> str:
 def _make(recipe: Recipe, place: Path, interpreter: str) -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
-    log = place.with_suffix(".log")
+    log = place.with_name(f"{place.name}.log")
     try:
         made = run_to_end(
             [interpreter, "-m", "venv", str(place)], what="venv", seconds=INSTALL_LIMIT, log=log, cwd=place.parent

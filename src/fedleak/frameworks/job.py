@@ -20,6 +20,7 @@ import numpy as np
 
 from fedleak.core.arrays import AnyArray, FloatArray, IntArray
 from fedleak.core.whole.federation import Party
+from fedleak.frameworks.process_tree import below, end
 
 JOB, ERROR = "job.json", "error.txt"
 CAPTURE, TRUTH = "capture", "truth"
@@ -85,4 +86,5 @@ def check_version(job: Job, found: str, title: str) -> None:
 def _end_with_parent() -> None:
     while os.read(0, 1):
         pass
+    end(below(os.getpid()))
     os.killpg(0, signal.SIGKILL)
