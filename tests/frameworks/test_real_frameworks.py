@@ -190,13 +190,14 @@ def ending_with(folder):
     return [number for number in found if number != str(os.getpid())]
 
 
-def test_an_interrupted_capture_of_flower_leaves_nothing(tmp_path):
-    """Ctrl-C in the middle of Ray's work."""
+@pytest.mark.parametrize("name", ["flower", "nvflare"])
+def test_an_interrupted_capture_leaves_nothing(tmp_path, name):
+    """Ctrl-C in the middle of the work of Ray, or of a simulator with a session of its own."""
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "fedleak", "capture", "flower", "--data", flags(tmp_path, 16), "--target", "y"]
+    command = [sys.executable, "-m", "fedleak", "capture", name, "--data", flags(tmp_path, 16), "--target", "y"]
     child = subprocess.Popen([*command, "--set", "rounds=500", "--out", str(out)], stderr=subprocess.PIPE, text=True)
     try:
-        for _ in range(1200):
+        for _ in range(3000):
             if list(out.glob(".capturing-*/sent-3-*.npy")):
                 break
             time.sleep(0.1)
