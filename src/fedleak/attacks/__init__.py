@@ -104,6 +104,7 @@ ATTACKS: Registry[Attack] = Registry(
         Entry("digest-enumeration", "fedleak.attacks.alignment.digest_enumeration:DigestEnumeration"),
         Entry("gradient-factoring", "fedleak.attacks.networks.gradient_factoring:GradientFactoring"),
         Entry("picture-factoring", "fedleak.attacks.networks.gradient_factoring:PictureFactoring"),
+        Entry("update-factoring", "fedleak.attacks.networks.update_factoring:UpdateFactoring"),
         Entry("deep-leakage", "fedleak.attacks.networks.gradient_matching:DeepLeakage", ("dlg",)),
         Entry("labelled-deep-leakage", "fedleak.attacks.networks.gradient_matching:LabelledDeepLeakage", ("idlg",)),
         Entry("cosine-matching", "fedleak.attacks.networks.gradient_matching:CosineMatching", ("inverting-gradients",)),

@@ -20,6 +20,7 @@ FEW_ROWS = {"normal": (2, 5, 20), "skewed": (5,), "correlated": (20,), "constant
 FEW_PICTURES = {"normal": (2, 5), "skewed": (5,), "correlated": (10,), "constant": (5,), "binary": (5,)}
 CONVOLVED = ("convolution 4 3 padding=1", "activation sigmoid", "flatten", "linear 24", "activation sigmoid")
 IN_DOUBLES: Mapping[str, object] = {"precision": "float64", "known_batches": True, "batches": "shuffled"}
+AT_A_HIGH_RATE: Mapping[str, object] = {"learning_rate": 0.5, **IN_DOUBLES}
 SOME_KNOWN = {"normal": (20, 100), "skewed": (100,), "correlated": (20, 100), "binary": (20,), "imbalanced-5": (100,)}
 RIVALS = (DeepLeakage(work=240), LabelledDeepLeakage(work=240), CosineMatching(work=240), KernelMatching(work=240))
 MATCHING = tuple(rival.name for rival in RIVALS)
@@ -68,6 +69,20 @@ NETWORK_STAGES = (
         by(HOSPITAL, HUB),
         sizes=FEW_ROWS,
         slow=("gradient-factoring",),
+    ),
+    Stage(
+        "one update of local steps",
+        ("update-factoring",),
+        Horizontal("horizontal-network", 3, regression=False),
+        Solved(
+            "horizontal-network",
+            2,
+            2,
+            {"layers": ("linear 16", "activation sigmoid"), "update": "change", "local_steps": 2, **AT_A_HIGH_RATE},
+        ),
+        by(HOSPITAL, HUB),
+        sizes=FEW_ROWS,
+        slow=("update-factoring",),
     ),
     Stage(
         "one gradient of pictures",

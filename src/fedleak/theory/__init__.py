@@ -10,6 +10,7 @@ THEOREMS: Registry[Theorem] = Registry(
         Entry("li2019/theorem-1", "fedleak.theory.local_updates:LocalUpdate", ("li2019/local-steps",)),
         Entry("li2019/binary-uniqueness", "fedleak.theory.binary_uniqueness:BinaryUniqueness"),
         Entry("fedleak/one-gradient", "fedleak.theory.one_gradient:OneGradient"),
+        Entry("fedleak/one-update", "fedleak.theory.one_update:OneUpdate"),
         Entry("fedleak/missing-parties", "fedleak.theory.missing_parties:MissingParties"),
         Entry("fedleak/divided-lists", "fedleak.theory.divided_lists:DividedLists"),
         Entry("fedleak/aligned-people", "fedleak.theory.enumerable_identifiers:AlignedPeople"),

@@ -65,23 +65,23 @@ class OneGradient(Theorem):
 
     @classmethod
     def assess(cls, facts: Facts) -> Assessment:
-        layers = _layers(facts)
+        layers = layers_told(facts)
         return Assessment(
             cls.name,
             (
                 revealed(Capability.NETWORK, facts),
                 revealed(Capability.LAYER_GRADIENTS, facts),
-                at_most("K <= outputs of the first fully connected layer", facts.batch_size, _first_width(layers)),
-                _one_by_one(layers),
-                _smooth(layers),
-                _nothing_added(facts),
+                at_most("K <= outputs of the first fully connected layer", facts.batch_size, first_width(layers)),
+                one_by_one(layers),
+                smooth_activations(layers),
+                nothing_added(facts, "gradients"),
                 _full_rank(facts, layers),
             ),
             conclusion="K(K - 1) unknowns meet more equations than that; rows come without an order",
         )
 
 
-def _layers(facts: Facts) -> tuple[Layer, ...] | None:
+def layers_told(facts: Facts) -> tuple[Layer, ...] | None:
     lines = facts.of(NetworkFacts).bottom
     try:
         return None if lines is None else tuple(layer_of_line(line) for line in lines)
@@ -97,7 +97,7 @@ def _full_rank(facts: Facts, layers: tuple[Layer, ...] | None) -> Condition:
         "the gradient itself shows it, not before",
     )
     shape, n_classes = _input_shape(facts), facts.of(NetworkFacts).n_classes
-    if layers is None or facts.batch_size is None or _first_width(layers) is None:
+    if layers is None or facts.batch_size is None or first_width(layers) is None:
         return Condition(statement, State.UNKNOWN, f"{later}; layers or batch are not known")
     try:
         found = balances(shape, (*layers, Linear(n_classes or 2)), facts.batch_size)
@@ -120,11 +120,11 @@ def _input_shape(facts: Facts) -> Shape | None:
     return next(((n, side, side) for n, side in sides.items() if n * side**2 == held.n_features), None)
 
 
-def _first_width(layers: tuple[Layer, ...] | None) -> int | None:
+def first_width(layers: tuple[Layer, ...] | None) -> int | None:
     return next((layer.width for layer in layers or () if isinstance(layer, Linear)), None)
 
 
-def _one_by_one(layers: tuple[Layer, ...] | None) -> Condition:
+def one_by_one(layers: tuple[Layer, ...] | None) -> Condition:
     statement = "no batch norm, no dropout"
     if layers is None:
         return Condition(statement, State.UNKNOWN, "layers are not known")
@@ -132,7 +132,7 @@ def _one_by_one(layers: tuple[Layer, ...] | None) -> Condition:
     return Condition(statement, State.FAILS if mixing else State.HOLDS, ", ".join(mixing) or "rows pass one by one")
 
 
-def _smooth(layers: tuple[Layer, ...] | None) -> Condition:
+def smooth_activations(layers: tuple[Layer, ...] | None) -> Condition:
     statement = "activations from the first fully connected layer on are smooth"
     if layers is None:
         return Condition(statement, State.UNKNOWN, "layers are not known")
@@ -142,8 +142,8 @@ def _smooth(layers: tuple[Layer, ...] | None) -> Condition:
     return Condition(statement, State.UNKNOWN if kinks else State.HOLDS, ", ".join(kinks) or "sigmoid or tanh")
 
 
-def _nothing_added(facts: Facts) -> Condition:
-    statement = "gradients are sent as they are"
+def nothing_added(facts: Facts, sent: str) -> Condition:
+    statement = f"{sent} are sent as they are"
     if facts.defense is None:
         return Condition(statement, State.HOLDS, "no defense")
     return Condition(statement, State.UNKNOWN, f"under {facts.defense}")
