@@ -31,6 +31,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("jin2021/split-labels", "fedleak.papers.jin2021.split_labels:SplitLabels"),
         Entry("jin2021/tables", "fedleak.papers.jin2021.fully_connected_tables:Tables"),
         Entry("jin2021/relu", "fedleak.papers.jin2021.relu_batches:ReluBatches"),
+        Entry("jin2021/local-steps", "fedleak.papers.jin2021.local_step_updates:LocalStepUpdates"),
         Entry("jin2021/many-pictures", "fedleak.papers.jin2021.many_pictures:ManyPictures"),
         Entry("jin2021/one-gradient", "fedleak.papers.jin2021.one_gradient_pictures:OneGradientPictures"),
         Entry("li2021/table2", "fedleak.papers.li2021.table2_and_3:Table2"),

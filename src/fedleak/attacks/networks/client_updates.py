@@ -79,7 +79,7 @@ def summed(
 def _spacing(parameter: AnyArray, update: AnyArray) -> FloatArray:
     """Between neighbouring numbers, where the parameter was and where it came to."""
     after = (parameter.astype(np.float64) + update).astype(parameter.dtype)
-    return np.maximum(np.spacing(np.abs(parameter)), np.spacing(np.abs(after))).astype(np.float64)
+    return np.asarray(np.maximum(np.spacing(np.abs(parameter)), np.spacing(np.abs(after))), np.float64)
 
 
 def _arrays(sent: Tree) -> dict[str, AnyArray]:

@@ -24,7 +24,7 @@ from fedleak.models.layered_torch import Tensor
 ROUNDS = 4
 DENSE = 20_000_000  # numbers of a derivative that is written out; larger ones are multiplied by
 PRODUCTS, SETTLED = 200, 1e-6  # of least squares by products: how many, and the slope that ends them
-DRAWS = 4
+DRAWS = 2  # each moves all cells of a row
 GAINED = 0.01  # of the misfit: a step that lowers it by less is the last
 
 

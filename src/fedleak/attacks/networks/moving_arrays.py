@@ -47,10 +47,10 @@ class Moving(Value):
         return Moving(-self.value, -self.ways)
 
     def __sub__(self, other: Any) -> Moving:
-        return self + -other
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Moving:
-        return -self + other
+        return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Moving:
         if isinstance(other, Moving):

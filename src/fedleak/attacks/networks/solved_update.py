@@ -168,9 +168,7 @@ def _rows_of_zeros(equations: UpdateEquations, rng: np.random.Generator) -> Iter
     """Rows, each with the label at which the network's own error is like the one found."""
     noise, gradient, training = equations.factors.noise[:, None], equations.blocks[0], equations.training
     visits = equations.n_steps * training.batch_size / equations.n_rows
-    alone = equations.n_rows == 1  # its error is all that there is
-    found = sparse_errors(equations.factors, rng, MOST_STARTS)
-    for proposed in [equations.factors.mixed] if alone else (one.errors for one in found):
+    for proposed in _proposed(equations, rng):
         whole = np.linalg.lstsq(proposed / noise, gradient / noise, rcond=None)[0]
         factors = whole[:, -1]
         if (np.abs(factors) <= BLANK * np.linalg.norm(whole, axis=1)).any():
@@ -179,6 +177,17 @@ def _rows_of_zeros(equations: UpdateEquations, rng: np.random.Generator) -> Iter
         labels, off = labelled(training.top, rows, errors)
         if np.median(off) <= LIKE:
             yield rows, labels
+
+
+def _proposed(equations: UpdateEquations, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """(outputs, K) errors, each up to a factor."""
+    if equations.n_rows == 1:  # its error is all that there is
+        yield equations.factors.mixed
+        return
+    try:
+        yield from (one.errors for one in sparse_errors(equations.factors, rng, MOST_STARTS))
+    except np.linalg.LinAlgError:  # units that repeat each other show no more
+        return
 
 
 def _relabelled(equations: UpdateEquations, place: Place, labels: IntArray) -> tuple[IntArray, FloatArray]:
@@ -222,7 +231,7 @@ def _estimate(equations: UpdateEquations, seen: ClientUpdate) -> FloatArray:
     neutral = np.full((1, *seen.network.input_shape), NEUTRAL)
     prediction = softmax(outputs_of(seen.network, neutral).astype(np.float64))[0]
     last = seen.sums.get(f"{len(seen.network.layers) - 1}.bias")
-    return equations.n_rows * (prediction if last is None else prediction - last / seen.n_steps)
+    return np.asarray(equations.n_rows * (prediction if last is None else prediction - last / seen.n_steps))
 
 
 def _differ(equations: UpdateEquations, labels: IntArray, one: Place, other: Place) -> float:

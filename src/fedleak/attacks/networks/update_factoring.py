@@ -23,7 +23,7 @@ from fedleak.core.view import View
 from fedleak.theory.one_update import OneUpdate
 
 PRECISE = 1e-2  # expected error of a row, of the rows' spread: what is called recovered
-CAUTION = 10.0  # times the expected error
+CAUTION = 5.0  # times the expected error: rows were off by up to twice of it
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def problem_of(
 ) -> Problem:
     """``lines``: the network's layers, in place of the usual ones; a table has no parts."""
     torch, rng = load_torch("one gradient"), np.random.default_rng([seed, case.n_rows, case.n_trained])
-    inputs, labels = _data(case.dataset, part)
+    inputs, labels = table_or_pictures(case.dataset, part)
     lines = lines or (CONNECTED if case.dataset == TABLE else CONVOLVED)
     network = initial_network(inputs.shape[1:], [layer_of_line(line) for line in lines], "torch", rng)
     network = _trained(network, case, rng)
@@ -81,7 +81,7 @@ def problem_of(
     return Problem(seen, inputs[held].astype(np.float64), labels[held])
 
 
-def _data(dataset: str, part: PartName) -> tuple[FloatArray, IntArray]:
+def table_or_pictures(dataset: str, part: PartName) -> tuple[FloatArray, IntArray]:
     """Rows as the network takes them, in float32."""
     if dataset == TABLE:
         table = load_table(DataSpec(source="sklearn:breast_cancer", task="binary", positive=0))
@@ -97,7 +97,7 @@ def _data(dataset: str, part: PartName) -> tuple[FloatArray, IntArray]:
 def _trained(network: LayeredNetwork, case: GradientCase, rng: np.random.Generator) -> LayeredNetwork:
     if not case.n_trained:
         return network
-    torch, (inputs, labels) = load_torch("one gradient"), _data(case.dataset, "train")
+    torch, (inputs, labels) = load_torch("one gradient"), table_or_pictures(case.dataset, "train")
     steps = ParameterSteps("adam", TRAINING_RATE)
     for _ in range(case.n_trained):
         held = rng.choice(len(inputs), TRAINING_BATCH, replace=False)
