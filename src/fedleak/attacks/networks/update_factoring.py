@@ -34,7 +34,7 @@ class UpdateFactoring(Attack):
     requires = frozenset({Capability.NETWORK, Capability.LAYER_UPDATES})
     produces = SecretKind.FEATURES
     up_to = frozenset({Symmetry.ROW_ORDER})
-    preloads = ("torch", "torch.func", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
+    preloads = ("torch", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
 
     updates: int = 4  # that are solved, at most
 
