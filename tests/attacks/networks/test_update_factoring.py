@@ -135,6 +135,7 @@ def test_batches_that_overlap_in_part_are_told():
     [
         (("convolution 2 3 padding=1", "flatten", "linear 12", "linear 2"), (1, 4, 4), "moves while layers before"),
         (("linear 12", "activation leaky-relu", "linear 2"), (5,), "kinks"),
+        (("linear 3",), (5,), "one layer alone"),
         (("linear 12 bias=false", "activation relu", "linear 2"), (5,), "no bias"),
         (("linear 12", "dropout 0.5", "linear 2"), (5,), "dropout"),
     ],

@@ -55,9 +55,9 @@ def client_updates(view: View, owner: str) -> Iterator[ClientUpdate]:
         )
         if message.sender != owner or not isinstance(message.payload, Tree) or not before:
             continue
-        if rate and n_steps and size:
-            network = layered_of(before[-1])
-            sums, noise = summed(network, _arrays(message.payload), rate, n_steps)
+        network, update = layered_of(before[-1]), _arrays(message.payload)
+        if rate and n_steps and size and set(network.parameter_order) <= set(update):
+            sums, noise = summed(network, update, rate, n_steps)
             yield ClientUpdate(message.round, network, sums, noise, rate, n_steps, size, ids)
 
 

@@ -37,7 +37,7 @@ NEAR = 100.0  # the same in the space that the first layer shows, which has its 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 0.0)  # of a layer's size, from search to search
 LAST = (1e-4, 0.0)  # once visits are whole
 SHAKEN = 0.05  # visits at a start
-LOST, TOLD = 0.3, 1e-3  # of squared residuals for an equation: no rows come to that from more, at floors so high
+LOST = 0.3  # squared residuals for an equation, at the two highest floors: from more no rows come out
 STARTS = 3  # of rows, for each guess of the label counts
 AGREE = 1e-2  # of the rows' spread: what two starts may differ in
 MOST_SOLVED, MOST_BY_ZEROS = 16, 32  # rows: beyond, searches take minutes, and zeros are rare
@@ -93,6 +93,8 @@ def _refused(seen: ClientUpdate, top: DenseTop | None) -> str:
         return "the network does not end in fully connected layers"
     if not read_off(network):
         return "what enters the first fully connected layer moves while layers before it are trained"
+    if len(top.layers) == 1:
+        return "the network has one layer alone: no later one confirms rows"
     if not smooth(top) and not sparse(top):
         return "an activation after the first fully connected layer has kinks, and no zeros that tell rows"
     return "" if top.layers[0].bias is not None else "the first fully connected layer has no bias"
@@ -131,14 +133,13 @@ def _from_random(
 
 
 def _finished(equations: UpdateEquations, targets: FloatArray, place: Place) -> Place:
-    for floor in FLOORS[1:]:
-        if place.misfit > LOST:
+    """Down to rounding, with whole visits; a start that does not come near on the way is given up."""
+    for number, floor in enumerate(FLOORS[1:]):
+        if number < 2 and place.misfit > LOST:
             return Place(place.mixes, place.visits)
         place = Search(equations, targets, True, not equations.repeated, floor).from_place(place)
-        if floor < TOLD:
-            place = Place(place.mixes, place.visits, min(place.misfit, LOST))
     if equations.repeated:
-        return Search(equations, targets, True, False, 0.0).from_place(place)
+        return place
     place = Place(place.mixes, whole_visits(place.visits, equations.training.batch_size))
     for floor in LAST:
         place = ordered(Search(equations, targets, True, False, floor), place, equations.n_rows)
