@@ -177,7 +177,7 @@ def test_visits_are_made_whole_with_a_batch_in_each_step():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_that_is_called_recovered_is_wrong(seed):
-    """500 of these were run once: docs/attacks/update-factoring.md."""
+    """275 of these were run once: docs/attacks/update-factoring.md."""
     seen, rows, labels = random_update(seed)
     solved = solved_update(seen, np.random.default_rng(seed))
     if solved.found is not None and solved.found.misfit > NEAR:
