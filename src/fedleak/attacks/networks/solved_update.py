@@ -185,10 +185,7 @@ def _proposed(equations: UpdateEquations, rng: np.random.Generator) -> Iterator[
     if equations.n_rows == 1:  # its error is all that there is
         yield equations.factors.mixed
         return
-    try:
-        yield from (one.errors for one in sparse_errors(equations.factors, rng, MOST_STARTS))
-    except np.linalg.LinAlgError:  # units that repeat each other show no more
-        return
+    yield from (one.errors for one in sparse_errors(equations.factors, rng, MOST_STARTS))
 
 
 def _relabelled(equations: UpdateEquations, place: Place, labels: IntArray) -> tuple[IntArray, FloatArray]:

@@ -26,6 +26,7 @@ SAME = 1e-6  # 1 - cosine of two vectors that are one
 MOST_SWEEPS = 24  # multiples of others that are taken off one after the other
 SHORTEST = 1e-9  # of the basis: a unit whose row is shorter says nothing
 FEWEST = 2  # times as many units as rows
+REPEATING = (1e-13, 1e-9)  # units may repeat each other exactly: moved so far, no set is singular
 SHOWN = 1e-6  # of the basis: directions that are weaker at some units do not show there
 
 
@@ -79,10 +80,15 @@ def _null_vectors(sets: FloatArray, rng: np.random.Generator) -> FloatArray:
     """(sets, K): of sets that leave more than one direction open, any of these: a sum of few rows' errors."""
     n_sets, _, n_rows = sets.shape
     square = np.concatenate([sets, rng.standard_normal((n_sets, 1, n_rows))], axis=1)
-    square += 1e-13 * rng.standard_normal(square.shape)  # units may repeat each other exactly
     right = np.zeros((n_sets, n_rows, 1))
     right[:, -1] = 1.0
-    return _unit(np.linalg.solve(square, right)[:, :, 0])
+    for apart in REPEATING:
+        square += apart * rng.standard_normal(square.shape)
+        try:
+            return _unit(np.linalg.solve(square, right)[:, :, 0])
+        except np.linalg.LinAlgError:  # so many repeat each other that the last bits are the same again
+            continue
+    return np.zeros((0, n_rows))
 
 
 def searched(span: ErrorSpan, found: FloatArray) -> FloatArray:
