@@ -56,6 +56,7 @@ def test_every_refusal_names_its_grounds():
         "networks/gradient_separation.py",
         "networks/model_completion.py",
         "networks/picture_separation.py",
+        "networks/update_factoring.py",
         "residuals/bounded_score_labels.py",
         "residuals/ciphertext_sign.py",
         "residuals/unblinded_exchange.py",

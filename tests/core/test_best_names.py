@@ -29,3 +29,8 @@ def test_rows_in_no_part_are_not_counted_and_a_part_too_many_is_nameless(silent:
 def test_nothing_told_names_nothing() -> None:
     names, right = best_names(np.array([-1, -1]), np.array([0, 1]))
     assert (len(names), right) == (0, 0)
+
+
+@pytest.mark.parametrize(("parts", "right"), [([2, 2, 0, 0, 1, 1], 6), ([2, 2, 0, 0, 1, 0], 5), ([0] * 6, 2)])
+def test_names_of_three_classes_are_free(parts: list[int], right: int) -> None:
+    assert best_names(np.array(parts), np.array([0, 0, 1, 1, 2, 2]))[1] == right

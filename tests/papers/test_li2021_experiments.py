@@ -7,7 +7,6 @@ import pytest
 
 from fedleak.papers import EXPERIMENTS
 from fedleak.papers.li2021.boosted_run import BoostedRun, rounds_of
-from fedleak.papers.li2021.clustered_members import up_to_names
 from fedleak.papers.li2021.decoded_histograms import BINS, Setup, placeable
 from fedleak.papers.li2021.decoded_histograms import measure as measure_bins
 from fedleak.papers.li2021.fig9_and_10 import CollusionCase, measure_collusion
@@ -92,10 +91,3 @@ def test_the_ceiling_counts_exchangeable_rows_that_share_a_bin():
 def test_marks_place_every_bin_and_change_no_split():
     found = measure_bins(Setup(BoostedRun(BREAST, 2, 1), 1, marked=True), seed=0)
     assert (found.placed, found.wrong, found.same_splits) == (1, 0, 1)
-
-
-def test_names_of_parts_are_free():
-    truth = np.array([0, 0, 1, 1, 2, 2])
-    assert up_to_names(np.array([2, 2, 0, 0, 1, 1]), truth, 3) == 1
-    assert up_to_names(np.array([2, 2, 0, 0, 1, 0]), truth, 3) == pytest.approx(5 / 6)
-    assert up_to_names(np.zeros(6, dtype=np.int64), truth, 3) == pytest.approx(1 / 3)
