@@ -13,9 +13,10 @@ from fedleak.cli.audit_call import audit
 from fedleak.cli.capture import capture
 from fedleak.cli.kept_reports import diff, ledger, report
 from fedleak.cli.output import lead_nowhere, told
-from fedleak.cli.shared_options import PATH, about_a_table, engine_option, json_option, verbose_option
+from fedleak.cli.shared_options import PATH, about_a_table, engine_option, json_option, split_words, verbose_option
 from fedleak.cli.signals import listen
 from fedleak.cli.spelt_out import spell_out
+from fedleak.cli.sweep_calls import results, sweep
 from fedleak.core.errors import ExitCode
 from fedleak.core.version import __version__
 
@@ -193,63 +194,11 @@ def calibrate(
     from fedleak.calibration.suite import Wanted
     from fedleak.cli.calibrate import calibrate_command
 
-    wanted = Wanted(_split(attacks), _split(tables), seeds, quick)
+    wanted = Wanted(split_words(attacks), split_words(tables), seeds, quick)
     return calibrate_command(wanted, json, out, jobs or os.cpu_count() or 1)
 
 
-def _split(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Given one by one, or in one word with commas."""
-    return tuple(name.strip() for given in names for name in given.split(",") if name.strip())
-
-
-@app.command()
-@click.argument("grid", type=PATH)
-@click.option(
-    "--out", type=PATH, default=Path("fedleak-sweep"), help="Folder of the store; what it has is not run again."
-)
-@engine_option
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes side by side on this machine; as many as cores.")
-@click.option("--dry-run/--no-dry-run", help="List the cells, and run nothing.")
-@json_option
-def sweep(grid: Path, out: Path, engine: str | None, jobs: int | None, dry_run: bool, json: str | None) -> ExitCode:
-    """Run a grid of scenarios, each cell an experiment with published run keys; the same command goes on where it was.
-
-    GRID: A grid in TOML: a base scenario and lists of values for its keys.
-    """
-    import os
-
-    from fedleak.cli.sweep import sweep_command
-
-    return sweep_command(grid, out, engine, jobs or os.cpu_count() or 1, dry_run, json)
-
-
-@app.command()
-@click.argument("store", type=PATH)
-@click.option("--where", "words", multiple=True, help="KEY=VALUE: these findings alone; may be given several times.")
-@click.option("--by", "keys", multiple=True, help="Count and average by this key; may be given several times.")
-@click.option("--code", help="The version of the code, by the beginning of its name; the latest if left out.")
-@click.option("--compare", help="An older version of the code to compare with.")
-@click.option("--to", type=PATH, help="Write the rows to this .csv, .json or .parquet file.")
-@json_option
-def results(
-    store: Path,
-    words: tuple[str, ...],
-    keys: tuple[str, ...],
-    code: str | None,
-    compare: str | None,
-    to: Path | None,
-    json: str | None,
-) -> ExitCode:
-    """Look at what sweeps found: a table, counts, the difference of two versions, a file.
-
-    STORE: A folder that a sweep wrote to, or the store in it.
-    """
-    from fedleak.cli.results import results_command
-
-    return results_command(store, words, _split(keys), code, compare, to, json)
-
-
-for command in (report, diff, ledger):
+for command in (sweep, results, report, diff, ledger):
     app.add_command(command)
 
 

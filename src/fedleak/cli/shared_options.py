@@ -30,3 +30,8 @@ verbose_option = click.option("--verbose/--no-verbose", help="Print everything, 
 engine_option = click.option(
     "--engine", help="dask://HOST:PORT of a scheduler that is there; the cores of this machine if left out."
 )
+
+
+def split_words(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Given one by one, or in one word with commas."""
+    return tuple(name.strip() for given in names for name in given.split(",") if name.strip())
