@@ -15,6 +15,7 @@ import numpy as np
 from fedleak.attacks.networks.client_gradients import ClientGradient
 from fedleak.attacks.networks.dense_top import softmax
 from fedleak.core.arrays import FloatArray, IntArray, Value
+from fedleak.models.layered import LayeredNetwork
 from fedleak.models.layered_torch import outputs_of
 
 NEUTRAL = 0.5
@@ -39,9 +40,13 @@ def counts_of(seen: ClientGradient, n_rows: int) -> LabelCounts | None:
     if n_rows == 1:
         counts = (np.arange(len(last_bias)) == np.argmin(last_bias)).astype(np.int64)
         return LabelCounts(counts, 0.0)
-    neutral = np.full((1, *seen.network.input_shape), NEUTRAL)
-    prediction = softmax(outputs_of(seen.network, neutral).astype(np.float64))[0]
-    return label_counts(last_bias, prediction, n_rows)
+    return label_counts(last_bias, neutral_prediction(seen.network), n_rows)
+
+
+def neutral_prediction(network: LayeredNetwork) -> FloatArray:
+    """What a network says of an input that is one half throughout."""
+    neutral = np.full((1, *network.input_shape), NEUTRAL)
+    return np.asarray(softmax(outputs_of(network, neutral).astype(np.float64))[0])
 
 
 def label_counts(last_bias: FloatArray, prediction: FloatArray, n_rows: int) -> LabelCounts | None:

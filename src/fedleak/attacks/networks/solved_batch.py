@@ -21,6 +21,7 @@ from fedleak.attacks.networks.hidden_rows import HiddenRows, solved
 from fedleak.attacks.networks.kinked_rows import KinkedRows, kinked_rows
 from fedleak.attacks.networks.label_counts import LabelCounts, counts_of
 from fedleak.attacks.networks.layer_factors import LayerFactors, factors_of
+from fedleak.attacks.networks.row_distances import furthest, spread
 from fedleak.attacks.networks.sparse_errors import sparse_errors
 from fedleak.core.arrays import FloatArray, Value
 from fedleak.models.layered import LayeredNetwork
@@ -137,7 +138,7 @@ def _tried(equations: Equations, counts: LabelCounts, seen: ClientGradient, rng:
         drawn = _hidden_of(seen.network, rng.random((len(counts.labels), *seen.network.input_shape)))
         found.append(solved(equations, counts.labels, start_from(equations, drawn)))
         found.sort(key=lambda one: one.misfit)
-        agreeing = sum(_differ(found[0], one) <= AGREE for one in found)
+        agreeing = sum(furthest(found[0].rows, found[0].labels, one.rows, one.labels) <= AGREE for one in found)
         if found[0].misfit <= FITS and (agreeing > 1 or len(found[0].rows) == 1):
             agreeing = max(2, agreeing)  # a single row has no unknown left
             break
@@ -153,20 +154,6 @@ def _hidden_of(network: LayeredNetwork, inputs: FloatArray) -> FloatArray:
     return outputs_of(network, inputs, stop=stop).astype(np.float64).reshape(len(inputs), -1)
 
 
-def _spread(rows: FloatArray) -> float:
-    off = rows - rows.mean(axis=0) if len(rows) > 1 else rows
-    return float(np.sqrt((off**2).mean())) + 1e-300
-
-
-def _differ(one: HiddenRows, other: HiddenRows) -> float:
-    """The largest distance of a row from the nearest of the other's with its label, in spreads."""
-    from scipy.optimize import linear_sum_assignment
-
-    far = ((one.rows[:, None] - other.rows[None]) ** 2).mean(axis=2)
-    far = np.where(one.labels[:, None] == other.labels[None], far, far.max() + 1)
-    return float(np.sqrt(far[linear_sum_assignment(far)].max()) / _spread(one.rows))
-
-
 def _expected_error(found: HiddenRows) -> FloatArray:
     """Relative to the spread of the rows; a misfit says by how much more than rounding the gradient is off."""
-    return np.asarray(found.deviation * np.sqrt(max(1.0, found.misfit)) / _spread(found.rows))
+    return np.asarray(found.deviation * np.sqrt(max(1.0, found.misfit)) / spread(found.rows))

@@ -16,20 +16,20 @@ from itertools import islice
 import numpy as np
 
 from fedleak.attacks.networks.client_updates import ClientUpdate
-from fedleak.attacks.networks.dense_top import DenseTop, smooth, softmax, sparse, top_of
+from fedleak.attacks.networks.dense_top import DenseTop, smooth, sparse, top_of
 from fedleak.attacks.networks.freed_rows import FreedRows, freed_rows
 from fedleak.attacks.networks.kinked_rows import labelled
-from fedleak.attacks.networks.label_counts import NEUTRAL
+from fedleak.attacks.networks.label_counts import neutral_prediction
 from fedleak.attacks.networks.label_guesses import label_guesses
 from fedleak.attacks.networks.local_training import LocalTraining
 from fedleak.attacks.networks.moving_arrays import still
+from fedleak.attacks.networks.row_distances import furthest, spread
 from fedleak.attacks.networks.solved_batch import read_off
 from fedleak.attacks.networks.sparse_errors import sparse_errors
 from fedleak.attacks.networks.step_order import ordered, whole_visits
 from fedleak.attacks.networks.update_equations import Place, Search, UpdateEquations, nearest_mixes, update_equations
 from fedleak.core.arrays import FloatArray, IntArray, Value
 from fedleak.models.layered import LayeredNetwork
-from fedleak.models.layered_torch import outputs_of
 from fedleak.models.layers import BatchNorm, Dropout
 
 FITS = 4.0  # squared residuals for an equation, in roundings, of the layer where they are largest
@@ -215,7 +215,7 @@ def _judged(
     why = "" if found.misfit <= FITS else "local training from the rows found does not give the update to its rounding"
     if not why and agreeing < 2:
         why = "the update comes out again, from a single start"
-    error = found.deviation * np.sqrt(max(1.0, found.misfit)) / _spread(found.rows)
+    error = found.deviation * np.sqrt(max(1.0, found.misfit)) / spread(found.rows)
     return SolvedUpdate(why, equations, labels, found, error, agreeing)
 
 
@@ -226,22 +226,11 @@ def _misfit(one: SolvedUpdate) -> float:
 def _estimate(equations: UpdateEquations, seen: ClientUpdate) -> FloatArray:
     """Of label counts: (rows) (mean prediction - sum of the last bias / steps), as for one gradient (``label_counts``),
     with the mean prediction that of a neutral row before training."""
-    neutral = np.full((1, *seen.network.input_shape), NEUTRAL)
-    prediction = softmax(outputs_of(seen.network, neutral).astype(np.float64))[0]
+    prediction = neutral_prediction(seen.network)
     last = seen.sums.get(f"{len(seen.network.layers) - 1}.bias")
     return np.asarray(equations.n_rows * (prediction if last is None else prediction - last / seen.n_steps))
 
 
 def _differ(equations: UpdateEquations, labels: IntArray, one: Place, other: Place) -> float:
-    """The largest distance of a row from the nearest of the other's with its label, in spreads."""
-    from scipy.optimize import linear_sum_assignment
-
     rows, others = (place.mixes @ equations.factors.basis.T for place in (one, other))
-    far = ((rows[:, None] - others[None]) ** 2).mean(axis=2)
-    far = np.where(labels[:, None] == labels[None], far, far.max() + 1)
-    return float(np.sqrt(far[linear_sum_assignment(far)].max()) / _spread(rows))
-
-
-def _spread(rows: FloatArray) -> float:
-    off = rows - rows.mean(axis=0) if len(rows) > 1 else rows
-    return float(np.sqrt((off**2).mean())) + 1e-300
+    return furthest(rows, labels, others, labels)
