@@ -189,7 +189,7 @@ def _keep_draft(draft: Draft, out: Path) -> None:
         write_text(path, draft_text(draft, out))
     except InputError as error:
         raise not_written(path, error.__cause__ or error) from error
-    say(f"Its scenario, to change and audit again: {path}")
+    say(f"Its scenario, to change and audit again, and to give to fedleak advise: {path}")
 
 
 def _as_audited(draft: Draft, order: Order) -> Draft:

@@ -60,6 +60,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("luo2021/fig6", "fedleak.papers.luo2021.fig6:Fig6"),
         Entry("luo2021/fig7", "fedleak.papers.luo2021.fig7:Fig7", ("luo2021/fig8",)),
         Entry("luo2021/fig9", "fedleak.papers.luo2021.fig9:Fig9"),
+        Entry("luo2021/fig9-whole", "fedleak.papers.luo2021.fig9:Fig9WholePools"),
         Entry("luo2021/fig10", "fedleak.papers.luo2021.fig10:Fig10"),
         Entry("luo2021/fig11", "fedleak.papers.luo2021.fig11:Fig11"),
         Entry("luo2021/table3", "fedleak.papers.luo2021.table3:Table3"),

@@ -3,10 +3,7 @@
 Linear models: exactly, row by row, also where a service hides one: its answers give the weights. Forests, and other
 models that can only be asked: from an ensemble of draws, of columns that spread as a forest's counts of training rows
 say. Networks, and smooth models that can only be asked: own columns predict the unknown ones by a regression that all
-predictions together teach, and each row is moved onto its own prediction. Where a row's equations fix few of a
-network's unknowns the answer rests on that regression, which sees the network as linear. It is averaged with a small
-generator's, which goes through the network itself and matches the log-ratios of the confidences: the more the network
-bends where the rows are, which the view shows, the more it counts.
+predictions together teach, and each row is moved onto its own prediction (of networks: ``blended_network``).
 """
 
 from __future__ import annotations
@@ -17,12 +14,6 @@ from functools import partial
 import numpy as np
 
 from fedleak.attacks.predictions.equality_bayes import EqualityBayes, filled_guess
-from fedleak.attacks.predictions.generator import (
-    GenerativeRegression,
-    GeneratorOptions,
-    Observed,
-    differentiable_ratios,
-)
 from fedleak.attacks.predictions.prediction_case import PredictionCase, read_case
 from fedleak.attacks.verdicts import model_not_revealed
 from fedleak.core.adversary import Capability, SecretKind
@@ -31,15 +22,9 @@ from fedleak.core.attack import Attack, Guess, Prediction, Reference, Status, Ve
 from fedleak.core.facts import Facts
 from fedleak.core.payload import ScalarValue
 from fedleak.core.view import View
-from fedleak.models.joint_training import load_torch
 from fedleak.models.opaque import OpaqueModel
 from fedleak.models.score_models import LinearModel, NetworkModel
 from fedleak.protocols.prediction.vocabulary import PredictionFacts
-
-SMALL = GeneratorOptions(hidden=(200, 100), epochs=40, learning_rate=3e-4)
-# Weight of the generator's answer where a row's equations fix nothing: for a straight network, and for a bent one.
-LEAST_GENERATED, MOST_GENERATED = 0.4, 0.7
-STRAIGHT, BENT = 0.2, 0.4  # variance that linearisation misses, over what it explains
 
 
 class PosteriorInference(Attack):
@@ -50,8 +35,7 @@ class PosteriorInference(Attack):
     preloads = (
         "scipy.linalg",
         "scipy.special",
-        "fedleak.attacks.predictions.ensemble",
-        "fedleak.attacks.predictions.mixed_effects",
+        "fedleak.attacks.predictions.blended_network",
         "fedleak.attacks.predictions.smooth_inversion",
     )
     produces = SecretKind.FEATURES
@@ -67,13 +51,13 @@ class PosteriorInference(Attack):
             return hidden
         evidence: dict[str, ScalarValue] = {"rows": len(case.ids), "unknown columns": case.n_unknown}
         if isinstance(case.model, NetworkModel) and not by_label:
-            how, (values, evidence["weight of the generator"]) = "a regression on own columns", _network(case, rng)
-            values = _closer(case, rng, values)
+            from fedleak.attacks.predictions.blended_network import blended_network  # its prediction needs none of it
+
+            how, blend = "a regression on own columns", blended_network(case, rng)
+            evidence |= {"weight of generators": blend.generated, "weight of draws": blend.doubt}
+            values = _closer(case, rng, blend.values)
         else:
-            from fedleak.attacks.predictions.ensemble import (
-                columns_of,
-                invert_black_box,
-            )  # its prediction needs none of it
+            from fedleak.attacks.predictions.ensemble import columns_of, invert_black_box
 
             columns = columns_of(case, rng)
             how, values = "an ensemble of draws", invert_black_box(case, columns)
@@ -133,50 +117,3 @@ def _smooth(
         return how, drawn
     evidence |= {"rows within the budget": found.n_rows, "rows that give their prediction back": found.n_met}
     return "slopes that the model's answers show", found.values
-
-
-N_STEPS_BLENDED = 6
-
-
-def _network(case: PredictionCase, rng: np.random.Generator) -> tuple[FloatArray, float]:
-    """Values, and the generator's weight in them."""
-    from fedleak.attacks.predictions.mixed_effects import N_STEPS_DETERMINED, invert_scores
-    from fedleak.attacks.predictions.network_rows import (
-        NetworkScores,
-        onto_predictions,
-        restarted,
-        wanted_differences,
-    )
-
-    model = case.model
-    assert isinstance(model, NetworkModel)
-    scores, wanted = NetworkScores(model), wanted_differences(case, model.link)
-    inverted = invert_scores(case, scores, wanted, rng)
-    bent = np.clip((inverted.bend - STRAIGHT) / (BENT - STRAIGHT), 0.0, 1.0)
-    most = LEAST_GENERATED + (MOST_GENERATED - LEAST_GENERATED) * bent
-    share = float(most * (1.0 - min(1.0, wanted[0].shape[1] / case.n_unknown)))
-    if share == 0:  # a row has as many equations as unknowns
-        return restarted(case, scores, wanted, inverted.values, N_STEPS_DETERMINED, rng), share
-    generated = _generated(case, model, wanted, inverted.values.mean(axis=0), rng)
-    blended = (1.0 - share) * inverted.values + share * generated
-    return onto_predictions(case, scores, wanted, inverted.spread, blended, N_STEPS_BLENDED), share
-
-
-def _generated(
-    case: PredictionCase,
-    model: NetworkModel,
-    wanted: tuple[FloatArray, FloatArray],
-    start: FloatArray,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """A small generator's answer, from the inversion's column means. Log-ratios count by their spread and errors."""
-    torch = load_torch("posterior inference on a network")
-    ratios, variance = wanted
-    weights = 1.0 / (ratios.var(axis=0) + np.einsum("nkk->nk", variance) + LEAST_VARIANCE)
-    observed = Observed(case.own, ratios, case.own_positions, case.unknown_positions, weights, start)
-    with torch.random.fork_rng():
-        torch.manual_seed(int(rng.integers(2**31)))
-        return GenerativeRegression(torch, differentiable_ratios(torch, model), observed, SMALL).train().values
-
-
-LEAST_VARIANCE = 1e-6

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from fedleak.papers.luo2021.served_trial import (
     split_rows,
     target_columns,
 )
-from fedleak.papers.luo2021.tables import paper_table
+from fedleak.papers.luo2021.tables import PaperTable, paper_table
 from fedleak.papers.panels import panels_by
 from fedleak.papers.pieces import Piece, one_value
 from fedleak.papers.summaries import student_95
@@ -34,31 +36,34 @@ SPLIT = (0.4, 0.1, 0.5)
 SHARE = 0.4
 
 
-def _pool(quick: bool) -> int:
-    """Rows that stand for the whole data set; drive has hardly more."""
-    return 600 if quick else 2000
+@dataclass(frozen=True)
+class Pool:
+    """Rows that stand for the whole data set; drive has hardly more than there are here in the small form."""
+
+    rows: int | None  # None: all that there are
+    trained_on: int | None  # at most, of its share of the table
+
+    def numbers(self, table: PaperTable) -> list[int]:
+        n_rows = len(table.labels) if self.rows is None else self.rows
+        return [int(share * n_rows) for share in N_SHARES]
+
+    def piece(self, name: str, seed: int) -> Piece:
+        return one_value(["fig9", name, seed, self.rows], partial(_errors, self, name, seed))
 
 
-def _numbers(pool: int) -> list[int]:
-    return [int(share * pool) for share in N_SHARES]
-
-
-def _piece(name: str, seed: int, pool: int) -> Piece:
-    return one_value(["fig9", name, seed, pool], partial(_errors, name, seed, pool))
-
-
-def _errors(name: str, seed: int, pool: int) -> dict[str, dict[str, float]]:
+def _errors(pool: Pool, name: str, seed: int) -> dict[str, dict[str, float]]:
     """By number of predictions and method. The rows have one random order, so that fewer are a part of more."""
     table = paper_table(name)
-    model = logistic(table, split_rows(table, seed, SPLIT, (4000, 1000, 0)))
+    most = len(table.labels) if pool.trained_on is None else pool.trained_on
+    model = logistic(table, split_rows(table, seed, SPLIT, (most, 1000, 0)))
     found = {}
-    for n_predictions in _numbers(pool):
-        rows = split_rows(table, seed, SPLIT, (4000, 1000, n_predictions)).predict
+    for n_predictions in pool.numbers(table):
+        rows = split_rows(table, seed, SPLIT, (most, 1000, n_predictions)).predict
         served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
         attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
         errors = {attack.name: served.mse(attack) for attack in attacks}
         guess = reference_errors(served.hidden, public_stream(seed, "guess", name))
-        found[str(n_predictions)] = {**errors, UNIFORM: guess[UNIFORM]}
+        found[str(len(rows))] = {**errors, UNIFORM: guess[UNIFORM]}
     return found
 
 
@@ -66,29 +71,45 @@ class Fig9(Experiment):
     name = "luo2021/fig9"
     summary = "generative regression on LR: MSE per feature by the number of predictions"
     reference = Reference("luo2021", "fig. 9")
+    pool: ClassVar = Pool(2000, 4000)
+    quick_pool: ClassVar = Pool(600, 4000)
 
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
         return (0,) if quick else tuple(range(10))
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        pool, seeds = _pool(quick), self.seeds(quick=quick)
+        seeds = self.seeds(quick=quick)
         progress.begin(self.name, len(DATA) * len(seeds))
         for name in DATA:
             trials = []
             for seed in seeds:
-                trials.append(_piece(name, seed, pool).measure(self.kept))
+                trials.append(self._piece(name, seed, quick=quick).measure(self.kept))
                 progress.advance()
-            for n_predictions in _numbers(pool):
-                found = [trial[str(n_predictions)] for trial in trials]
-                baseline = {"mse": float(np.mean([errors[UNIFORM] for errors in found]))}
-                for method in found[0]:
-                    setting: dict[str, ScalarValue] = {"data": name, "predictions": n_predictions}
-                    setting |= {"method": method}
-                    measured = student_95("mse", [errors[method] for errors in found])
-                    yield Row(setting, measured.figures, None, baseline, bands=measured.bands)
+            for n_predictions in trials[0]:
+                yield from _rows(name, n_predictions, [trial[n_predictions] for trial in trials])
 
     def pieces(self, *, quick: bool) -> list[Piece]:
-        return [_piece(name, seed, _pool(quick)) for name in DATA for seed in self.seeds(quick=quick)]
+        return [self._piece(name, seed, quick=quick) for name in DATA for seed in self.seeds(quick=quick)]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         return panels_by(rows, "data", "predictions", "method", "mse", y_label="MSE per feature")
+
+    def _piece(self, name: str, seed: int, *, quick: bool) -> Piece:
+        return (self.quick_pool if quick else self.pool).piece(name, seed)
+
+
+class Fig9WholePools(Fig9):
+    name = "luo2021/fig9-whole"
+    summary = "the same on all rows of the data sets, as in the paper"
+    pool = Pool(None, None)
+
+    def seeds(self, *, quick: bool) -> tuple[int, ...]:
+        return (0,) if quick else (0, 1, 2)
+
+
+def _rows(name: str, n_predictions: str, trials: Sequence[dict[str, float]]) -> Iterator[Row]:
+    baseline = {"mse": float(np.mean([trial[UNIFORM] for trial in trials]))}
+    for method in trials[0]:
+        setting: dict[str, ScalarValue] = {"data": name, "predictions": int(n_predictions), "method": method}
+        measured = student_95("mse", [trial[method] for trial in trials])
+        yield Row(setting, measured.figures, None, baseline, bands=measured.bands)
