@@ -15,6 +15,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("hu2022/multiparty", "fedleak.papers.hu2022.multiparty:Multiparty"),
         Entry("hu2022/safe-rounds", "fedleak.papers.hu2022.safe_rounds:SafeRounds"),
         Entry("jin2021/table2", "fedleak.papers.jin2021.recovered_pictures:Table2"),
+        Entry("jin2021/rivals", "fedleak.papers.jin2021.rival_searches:Rivals"),
         Entry("jin2021/table3", "fedleak.papers.jin2021.recovered_pictures:Table3"),
         Entry("jin2021/table4", "fedleak.papers.jin2021.printed_loops:Table4"),
         Entry("jin2021/table5", "fedleak.papers.jin2021.printed_loops:Table5"),

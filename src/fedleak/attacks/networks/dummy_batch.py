@@ -7,6 +7,7 @@ gradients, and nothing else decides.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,35 +48,41 @@ class MatchedBatch(Value):
     evaluations: int
 
 
-class DummyBatch:
-    """``labels`` are classes in any order, or None: then they are unknowns."""
+class Dummies(ABC):
+    """``labels`` are classes in any order, or None: then they are unknowns. ``seen`` are tensors; what dummies make of
+    themselves is of the same form."""
 
     def __init__(
         self,
-        seen: ClientGradient,
+        seen: Sequence[Any],
         objective: Objective,
+        row: tuple[int, ...],
+        n_classes: int,
         n_rows: int,
         labels: IntArray | None,
     ) -> None:
         self._torch = load_torch("matching gradients")
-        self._network, self._objective = seen.network, objective
-        self._parameters = tensors_of(seen.network.parameters, dtype="float64", wanted=True)
-        self._seen = list(
-            tensors_of({name: seen.values[name] for name in seen.network.parameter_order}, dtype="float64").values()
-        )
+        self._seen, self._objective = seen, objective
         self._labels = None if labels is None else self._torch.tensor(labels)
-        self._shape = (objective.starts, n_rows, *seen.network.input_shape)
-        self._scores = (objective.starts, n_rows, seen.network.n_classes)
+        self._shape = (objective.starts, n_rows, *row)
+        self._scores = (objective.starts, n_rows, n_classes)
         self._n_inputs = int(np.prod(self._shape))
-        self._pictures = len(seen.network.input_shape) == 3
         self.ended = ENDED + objective.smooth  # what the weights beside the distance leave of it
+
+    @abstractmethod
+    def _made(self, inputs: Any, labels: Any) -> list[Any]:
+        """The gradients of a batch."""
+
+    @abstractmethod
+    def _beside(self, inputs: Any) -> Any:
+        """What counts beside the distance, of all starts."""
 
     def start(self, rng: np.random.Generator) -> FloatArray:
         n_scores = 0 if self._labels is not None else int(np.prod(self._scores))
         return np.concatenate([rng.random(self._n_inputs), 0.1 * rng.standard_normal(n_scores)])
 
     def tensor(self, vector: FloatArray) -> Any:
-        return self._torch.tensor(vector, requires_grad=True)
+        return self._torch.tensor(vector, dtype=self._seen[0].dtype, requires_grad=True)
 
     def cost_and_slope(self, vector: Any) -> tuple[float, Any]:
         cost = self._cost(vector)
@@ -96,22 +103,41 @@ class DummyBatch:
         labels = self._labels
         if labels is None:
             labels = vector[self._n_inputs :].reshape(self._scores)[number].softmax(dim=1)
-        inputs = self._inputs(vector)[number]
-        mine = gradients(self._network, self._parameters, inputs, labels, differentiable=True)
-        return self._objective.distance(list(mine.values()), self._seen)
+        mine = self._made(self._inputs(vector)[number], labels)
+        return self._objective.distance(mine, self._seen)
 
     def _cost(self, vector: Any) -> Any:
         objective, inputs = self._objective, self._inputs(vector)
         cost = sum(self._distance(vector, number) for number in range(objective.starts))
+        cost = cost + self._beside(inputs)
+        return cost + objective.together * apart(inputs) if objective.together else cost
+
+
+class DummyBatch(Dummies):
+    """Of one client's network."""
+
+    def __init__(self, seen: ClientGradient, objective: Objective, n_rows: int, labels: IntArray | None) -> None:
+        network = seen.network
+        values = {name: seen.values[name] for name in network.parameter_order}
+        sent = list(tensors_of(values, dtype="float64").values())
+        super().__init__(sent, objective, network.input_shape, network.n_classes, n_rows, labels)
+        self._network, self._parameters = network, tensors_of(network.parameters, dtype="float64", wanted=True)
+        self._pictures = len(network.input_shape) == 3
+
+    def _made(self, inputs: Any, labels: Any) -> list[Any]:
+        return list(gradients(self._network, self._parameters, inputs, labels, differentiable=True).values())
+
+    def _beside(self, inputs: Any) -> Any:
+        objective, cost = self._objective, 0.0
         if objective.smooth and self._pictures:
             cost = cost + objective.smooth * total_variation(inputs.flatten(0, 1)).mean()
         if objective.statistics:
             off = [statistics_off(self._network, self._parameters, one) for one in inputs]
             cost = cost + objective.statistics * sum(off)
-        return cost + objective.together * apart(inputs) if objective.together else cost
+        return cost
 
 
-def matched_batch(batch: DummyBatch, n_evaluations: int, rng: np.random.Generator) -> MatchedBatch:
+def matched_batch(batch: Dummies, n_evaluations: int, rng: np.random.Generator) -> MatchedBatch:
     """L-BFGS, from one start after the other until the evaluations are spent."""
     best, left = None, n_evaluations
     while best is None or (left >= FEW and best.distance > batch.ended):
@@ -121,7 +147,7 @@ def matched_batch(batch: DummyBatch, n_evaluations: int, rng: np.random.Generato
     return replace(best, evaluations=n_evaluations - left)
 
 
-def _descended(batch: DummyBatch, at: Any, n_evaluations: int) -> tuple[Any, int]:
+def _descended(batch: Dummies, at: Any, n_evaluations: int) -> tuple[Any, int]:
     """Until steps hardly lower the cost. By hand: scipy's takes ten times as long as the gradients."""
     history: deque[tuple[Any, Any]] = deque(maxlen=CORRECTIONS)
     cost, slope = batch.cost_and_slope(at)

@@ -1,7 +1,7 @@
 """Tables 2, 3, 6 and 7, epochs and the faces: PSNR of recovered pictures, the paper's beside ours.
 
 Steps I and II are solved, step III matches h alone (``picture-separation``); the paper's column CAFE descends on all
-three. Rivals have the paper's figures alone here.
+three. Rivals have the paper's figures alone here: ``rival_searches`` runs them.
 """
 
 from __future__ import annotations
