@@ -59,6 +59,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         Entry("luo2021/fig5", "fedleak.papers.luo2021.fig5:Fig5"),
         Entry("luo2021/fig6", "fedleak.papers.luo2021.fig6:Fig6"),
         Entry("luo2021/fig7", "fedleak.papers.luo2021.fig7:Fig7", ("luo2021/fig8",)),
+        Entry("luo2021/fig7-whole", "fedleak.papers.luo2021.fig7:Fig7WholePools"),
         Entry("luo2021/fig9", "fedleak.papers.luo2021.fig9:Fig9"),
         Entry("luo2021/fig9-whole", "fedleak.papers.luo2021.fig9:Fig9WholePools"),
         Entry("luo2021/fig10", "fedleak.papers.luo2021.fig10:Fig10"),

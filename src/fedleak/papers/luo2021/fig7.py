@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from fedleak.papers.luo2021.served_trial import (
     SETTINGS,
     SPLIT,
     UNIFORM,
+    Most,
     Rows,
     Served,
     reference_errors,
@@ -49,7 +51,7 @@ class Size:
 
     shares: tuple[float, ...]
     seeds: tuple[int, ...]
-    most: tuple[int, int, int]  # rows to train on, to test on, to predict
+    most: Most
     epochs: tuple[int, ...]  # of the networks that are attacked
 
     @property
@@ -62,33 +64,39 @@ class Size:
 
 QUICK = Size((0.4,), (0,), (2000, 500, 300), (6,))
 FULL = Size((0.2, 0.4, 0.6), (0, 1, 2, 3, 4), (4000, 1000, 600), (15, 60))
+WHOLE = Size((0.2, 0.4, 0.6), (0, 1, 2), (None, None, None), (60,))
 
 
 class Fig7(Experiment):
     name = "luo2021/fig7"
-    aliases = ("luo2021/fig8",)
+    aliases: ClassVar[tuple[str, ...]] = ("luo2021/fig8",)
     summary = "generative regression and ours on LR, RF and NN: MSE per feature, CPU time, branching rate on RF"
     reference = Reference("luo2021", "fig. 7, fig. 8")
 
+    full: ClassVar = FULL
+
     def seeds(self, *, quick: bool) -> tuple[int, ...]:
-        return (QUICK if quick else FULL).seeds
+        return self._size(quick=quick).seeds
+
+    def _size(self, *, quick: bool) -> Size:
+        return QUICK if quick else self.full
 
     def rows(self, *, quick: bool, progress: Progress) -> Iterator[Row]:
-        size = QUICK if quick else FULL
+        size = self._size(quick=quick)
         progress.begin(self.name, len(REAL) * len(size.models) * len(size.seeds))
         for name in REAL:
             for model in size.models:
                 trials = []
                 for seed in size.seeds:
-                    trials.append(_piece(name, model, seed, quick).measure(self.kept))
+                    trials.append(_piece(name, model, seed, size).measure(self.kept))
                     progress.advance()
                 for share in size.shares:
                     yield from _rows(paper_table(name), model[0], share, [found[str(share)] for found in trials])
 
     def pieces(self, *, quick: bool) -> list[Piece]:
-        size = QUICK if quick else FULL
+        size = self._size(quick=quick)
         every = product(REAL, size.models, size.seeds)
-        return [_piece(name, model, seed, quick) for name, model, seed in every]
+        return [_piece(name, model, seed, size) for name, model, seed in every]
 
     def panels(self, rows: Sequence[Row]) -> tuple[Panel, ...]:
         labelled = [
@@ -98,13 +106,21 @@ class Fig7(Experiment):
         return panels_by(labelled, "panel", "unknown share", "method", "mse", y_label="MSE per feature")
 
 
-def _piece(name: str, model: ServedModel, seed: int, quick: bool) -> Piece:
-    return one_value(["fig7", name, list(model), seed, quick], partial(_of_one_model, name, model, seed, quick))
+class Fig7WholePools(Fig7):
+    name = "luo2021/fig7-whole"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    summary = "the same on all rows of the data sets, as in the paper"
+    full = WHOLE
 
 
-def _of_one_model(name: str, model: ServedModel, seed: int, quick: bool) -> dict[str, dict[str, dict[str, float]]]:
+def _piece(name: str, model: ServedModel, seed: int, size: Size) -> Piece:
+    key = ["fig7", name, list(model), seed, list(size.most)]
+    return one_value(key, partial(_of_one_model, name, model, seed, size))
+
+
+def _of_one_model(name: str, model: ServedModel, seed: int, size: Size) -> dict[str, dict[str, dict[str, float]]]:
     """By share of unknown features."""
-    size, table, (_, kind, epochs) = QUICK if quick else FULL, paper_table(name), model
+    table, (_, kind, epochs) = paper_table(name), model
     rows = split_rows(table, seed, SPLIT, size.most)
     served_model = trained(kind, table, rows, seed, epochs=epochs)
     return {str(share): measure(table, rows, served_model, share, seed) for share in size.shares}

@@ -41,7 +41,7 @@ class Pool:
     """Rows that stand for the whole data set; drive has hardly more than there are here in the small form."""
 
     rows: int | None  # None: all that there are
-    trained_on: int | None  # at most, of its share of the table
+    trained_on: int | None  # at most; None: all of their share of the table
 
     def numbers(self, table: PaperTable) -> list[int]:
         n_rows = len(table.labels) if self.rows is None else self.rows
@@ -54,11 +54,10 @@ class Pool:
 def _errors(pool: Pool, name: str, seed: int) -> dict[str, dict[str, float]]:
     """By number of predictions and method. The rows have one random order, so that fewer are a part of more."""
     table = paper_table(name)
-    most = len(table.labels) if pool.trained_on is None else pool.trained_on
-    model = logistic(table, split_rows(table, seed, SPLIT, (most, 1000, 0)))
+    model = logistic(table, split_rows(table, seed, SPLIT, (pool.trained_on, 1000, 0)))
     found = {}
     for n_predictions in pool.numbers(table):
-        rows = split_rows(table, seed, SPLIT, (most, 1000, n_predictions)).predict
+        rows = split_rows(table, seed, SPLIT, (pool.trained_on, 1000, n_predictions)).predict
         served = serve(table, rows, target_columns(table, seed, SHARE), model, SETTINGS, seed=seed)
         attacks: tuple[Attack, ...] = (GenerativeRegressionNetwork(), PosteriorInference())
         errors = {attack.name: served.mse(attack) for attack in attacks}

@@ -39,6 +39,9 @@ UNIFORM, GAUSSIAN, HALF = "uniform guess", "gaussian guess", "constant 0.5"
 COLUMN_MEAN = "column mean (unknown to the attacker)"
 
 
+Most = tuple[int | None, int | None, int | None]  # rows to train on, to test on, to predict; None: all of their share
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Positions in the table: to train on, to measure accuracy on, to predict."""
@@ -92,7 +95,7 @@ class Served:
         return np.asarray(table.values)  # type: ignore[union-attr]
 
 
-def split_rows(table: PaperTable, seed: int, shares: tuple[float, float, float], most: tuple[int, int, int]) -> Rows:
+def split_rows(table: PaperTable, seed: int, shares: tuple[float, float, float], most: Most) -> Rows:
     """Random rows for each use, by the authors' shares, at most so many of each."""
     order = public_stream(seed, "rows", table.name).permutation(len(table.labels))
     ends = np.cumsum([int(share * len(order)) for share in shares])
